@@ -1,71 +1,46 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
-import type { Config } from '../../src/config/config-schema.ts';
-import type { Context } from '../../src/context.ts';
 import { renewInvitationOf, takeInvitation } from '../../src/converge/invitation-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { claimMail, settleMail } from '../../src/notify/mail-store.ts';
-import { createMailing } from '../../src/notify/mail-worker.ts';
-import { createSendMail } from '../../src/notify/send-mail.ts';
-import { listWaiting } from '../../src/operations/members.ts';
 import { convergeDue } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
-import { createEngine, type Engine } from '../support/engine-harness.ts';
+import type { Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { createLoginTool, createSharedLinkTool } from '../support/inviting-tool.ts';
+import { createLoginTool } from '../support/inviting-tool.ts';
 import { killAtTransaction } from '../support/kill-at-transaction.ts';
 import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
+import { type MailWorld, openMailWorld } from '../support/mailing.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const hourMs = 3_600_000;
 const address = 'cmu1@opentrain.work';
 const started = fullEvent({ type: 'contract.started' });
-const style = { from: 'studio@example.com', subject: 'Into {project}' };
 const never = new AbortController().signal;
 
-function withMail(engine: Engine): Context {
-  const marketplace = { ...engine.config.marketplace, managedDomains: [] };
-  return { ...engine, config: { ...engine.config, marketplace, mail: {} as Config['mail'] } };
-}
-
 describeAnyDatabase('an invitation by link', (openFresh) => {
+  let world: MailWorld;
   let engine: Engine;
-  let tool: ReturnType<typeof createSharedLinkTool>;
   let box: MailBox;
 
   beforeEach(async () => {
-    engine = createEngine(await openFresh());
-    tool = createSharedLinkTool();
-    box = await openMailBox();
+    world = await openMailWorld(await openFresh());
+    ({ engine, box } = world);
     await engine.apply([started]);
-    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+    expect(await convergeDue(engine, world.tool)).toEqual(['add invited']);
   });
 
-  /** What mails, as a process does that has just started. */
-  const createMailer = ({
-    database = engine.database,
-    server = box.server,
-    managedDomains = [] as string[],
-    styled = {},
-  } = {}) => {
-    const send = createSendMail(server);
-    const config = { ...engine.config, marketplace: { ...engine.config.marketplace, managedDomains } };
-    return createMailing({ ...engine, database, config }, { send, style: { ...style, ...styled } });
-  };
-
-  async function mailAll(mailer = createMailer()): Promise<void> {
-    while ((await mailer(never)) === 'more');
-  }
-
+  const createMailer = (...options: Parameters<MailWorld['createMailer']>) => world.createMailer(...options);
+  const mailAll = (...mailer: Parameters<MailWorld['mailAll']>) => world.mailAll(...mailer);
   const invitation = async () => (await engine.rows('invitation'))[0];
   const ids = () => box.mails.map(({ headers }) => headers.get('message-id'));
   const outcomes = async () => {
     const { values } = await engine.metrics.invitations.get();
     return values.map(({ labels, value }) => `${labels['outcome']} ${value}`);
   };
-  const waiting = async () => (await listWaiting(withMail(engine), { limit: 10 })).map(({ waitsFor }) => waitsFor);
+  const waiting = () => world.waiting();
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
 
   it('is mailed once, and then neither kept nor shown to an operator', async () => {
@@ -75,7 +50,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     await mailAll();
     expect(box.mails).toMatchObject([{ to: [address] }]);
     expect(box.mails[0]?.headers.get('subject')).toBe('Into Street signs');
-    expect(box.mails[0]?.text).toContain(`\n\n${tool.link()}\n\n`);
+    expect(box.mails[0]?.text).toContain(`\n\n${world.tool.link()}\n\n`);
     expect(await invitation()).toMatchObject({
       content: null,
       deliveredBy: 'mail',
@@ -95,7 +70,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(box.mails).toHaveLength(1);
     const seen = [engine.log.text(), await everything(engine.database)].join('\n');
     expect(engine.log.text()).toContain('An invitation was mailed');
-    for (const secret of [address, tool.link()]) expect(seen).not.toContain(secret);
+    for (const secret of [address, world.tool.link()]) expect(seen).not.toContain(secret);
   });
 
   it('waits while the server is down, and is mailed once when it is up', async () => {
@@ -126,19 +101,19 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
       fullEvent({ type: 'contract.started', trainer, contract: `of-${trainer}` }),
     );
     await engine.apply(events);
-    await convergeDue(engine, tool);
+    await convergeDue(engine, world.tool);
     await box.close();
     await mailAll();
     expect(await outcomes()).toEqual(['unusable 1']);
   });
 
   it('is left to an operator if the server refuses the recipient', async () => {
-    box = await openMailBox({
+    const { server } = await openMailBox({
       onRcptTo: (to, _, done) => done(refusal(550, `5.1.1 <${to.address}> unknown`)),
     });
-    await mailAll();
+    await mailAll(createMailer({ server }));
     engine.clock.advance(24 * hourMs);
-    await mailAll();
+    await mailAll(createMailer({ server }));
     expect(await invitation()).toMatchObject({
       failure: '550 5.1.1 at RCPT TO',
       nextAttemptAt: null,
@@ -148,7 +123,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     const msg = 'The mail server refused an invitation';
     expect(engine.log.lines()).toContainEqual(expect.objectContaining({ msg, membership: 1 }));
     expect(engine.log.text()).not.toContain('cmu1@');
-    expect(await takeInvitation(engine, 1, by())).toMatchObject({ content: { url: tool.link() } });
+    expect(await takeInvitation(engine, 1, by())).toMatchObject({ content: { url: world.tool.link() } });
   });
 
   it('is tried again if the login is refused, which is not about the recipient', async () => {
@@ -166,7 +141,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
   it('is sent with the same id after a crash, when nobody knows whether it was sent', async () => {
     // The first transaction claims the mail, the second settles it.
     const database = killAtTransaction(engine.database, 2);
-    await expect(createMailer({ database })(never)).rejects.toThrow('killed');
+    await expect(createMailer({ of: database })(never)).rejects.toThrow('killed');
     await mailAll();
     expect(box.mails).toHaveLength(1);
     engine.clock.advance(60_000);
@@ -177,7 +152,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
 
   it('is mailed by one of two instances', async () => {
     const other = openForTest(engine.database.url);
-    const mailers = [createMailer(), createMailer({ database: other })];
+    const mailers = [createMailer(), createMailer({ of: other })];
     await Promise.all(mailers.map(mailAll));
     expect(box.mails).toHaveLength(1);
   });
@@ -186,7 +161,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     const claimed = await claimMail(engine, order());
     engine.clock.advance(hourMs);
     await renewInvitationOf(engine, 1, () => true, by());
-    await convergeDue(engine, tool);
+    await convergeDue(engine, world.tool);
     if (claimed !== null) await settleMail(engine, claimed, { sentAt: by().at });
     expect(claimed).not.toBeNull();
     expect(await invitation()).toMatchObject({ deliveredAt: null, content: expect.anything() });
@@ -203,7 +178,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     await renewInvitationOf(engine, 1, () => true, by());
     await mailAll();
     expect(box.mails).toHaveLength(1);
-    expect(await convergeDue(engine, tool)).toEqual(['add invited']);
+    expect(await convergeDue(engine, world.tool)).toEqual(['add invited']);
     await mailAll();
     expect(box.mails).toHaveLength(2);
     expect(new Set(ids()).size).toBe(2);
@@ -248,14 +223,13 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     await mailAll(createMailer({ styled }));
     const [received] = box.mails;
     expect(received?.to).toEqual([address]);
-    expect(received?.text.trimEnd()).toBe(`For Eve Bcc: … {link}: ${tool.link()}`);
+    expect(received?.text.trimEnd()).toBe(`For Eve Bcc: … {link}: ${world.tool.link()}`);
     expect(received?.headers.get('subject')).toBe('Into Signs X-Evil: yes {name}, Eve Bcc: … {link}');
     const names = [...(received?.headers.keys() ?? [])];
     expect(names.filter((name) => name === 'bcc' || name.startsWith('x-'))).toEqual([]);
   });
 
   it('is not mailed if the tool gave no web link', async () => {
-    tool.link = () => 'unused';
     const content = { kind: 'link', url: 'javascript:alert(1)' };
     const sealed = engine.box.seal(Buffer.from(JSON.stringify(content)), 'invitation.content:1');
     await engine.database.kysely.updateTable('invitation').set({ content: sealed }).execute();
@@ -266,17 +240,12 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
 
 describeAnyDatabase('an invitation by password', (openFresh) => {
   it('is never mailed, and waits for an operator', async () => {
-    const engine = createEngine(await openFresh());
+    const { engine, box, createMailer, listed } = await openMailWorld(await openFresh());
     await engine.apply([started]);
     await convergeDue(engine, createLoginTool(), { makesLogins: true });
-    const box = await openMailBox();
-    const send = createSendMail(box.server);
-    const mailer = createMailing(engine, { send, style });
-    expect(await mailer(never)).toBe('idle');
+    expect(await createMailer()(never)).toBe('idle');
     expect(box.mails).toEqual([]);
-    expect(await listWaiting(withMail(engine), { limit: 10 })).toMatchObject([
-      { waitsFor: 'operator', invitation: { kind: 'password' }, state: 'active' },
-    ]);
+    expect(await listed()).toMatchObject([{ waitsFor: 'operator', invitation: { kind: 'password' }, state: 'active' }]);
   });
 });
 

@@ -1,9 +1,13 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import type { Channel } from '../../src/notify/channels.ts';
-import { createSlackChannel, createWebhookChannel } from '../../src/notify/channels.ts';
+import {
+  type Channel,
+  createSlackChannel,
+  createWebhookChannel,
+  type MessageResult,
+} from '../../src/notify/channels.ts';
 import { addBudgetNotice, claimDispatch, settleDispatch } from '../../src/notify/notice-store.ts';
-import { createNotifying } from '../../src/notify/notify-worker.ts';
+import { createNotifying, settleMessage } from '../../src/notify/notify-worker.ts';
 import { openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { killAtTransaction } from '../support/kill-at-transaction.ts';
@@ -338,6 +342,42 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
       expect(hook.posts).toHaveLength(round);
     }
     expect(new Set(texts()).size).toBe(1);
+  });
+});
+
+const createdAt = '2026-03-15T12:00:00.000Z';
+/** With the longest wait of those that are drawn. */
+function settle(sent: MessageResult, { at = createdAt, attempts = 1 } = {}) {
+  return settleMessage({ createdAt, attempts }, sent, new Date(at), () => 1);
+}
+
+const deferred = { outcome: 'deferred', failure: 'answered 503' } as const;
+const refused = { outcome: 'refused', failure: 'answered 401' } as const;
+
+describe('a message after an attempt', () => {
+  it.each([
+    [1, '2026-03-15T12:00:02.000Z'],
+    [5, '2026-03-15T12:00:32.000Z'],
+    [50, '2026-03-15T13:00:00.000Z'],
+  ])('that was deferred %d times waits until %s at the latest', (attempts, nextAttemptAt) => {
+    expect(settle(deferred, { attempts })).toMatchObject({ state: 'waiting', nextAttemptAt });
+  });
+
+  it.each([deferred, refused])('is tried for the last time after three days: $outcome', (sent) => {
+    const nextAttemptAt = '2026-03-18T12:00:00.000Z';
+    const late = settle(sent, { at: '2026-03-18T11:59:00.000Z', attempts: 50 });
+    expect(late).toMatchObject({ state: 'waiting', nextAttemptAt });
+    expect(settle(sent, { at: nextAttemptAt })).toMatchObject({
+      state: 'failed',
+      nextAttemptAt: null,
+      failure: sent.failure,
+    });
+  });
+
+  it('waits as long as the receiver asked, even beyond the three days', () => {
+    const at = '2026-03-18T11:59:00.000Z';
+    const nextAttemptAt = '2026-03-18T12:09:00.000Z';
+    expect(settle({ ...deferred, retryAfterMs: 600_000 }, { at })).toMatchObject({ nextAttemptAt });
   });
 });
 

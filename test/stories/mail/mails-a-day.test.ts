@@ -1,50 +1,29 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { Config } from '../../../src/config/config-schema.ts';
-import type { Context } from '../../../src/context.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { purgeCounts } from '../../../src/notify/mail-store.ts';
-import { createMailing } from '../../../src/notify/mail-worker.ts';
-import { createSendMail } from '../../../src/notify/send-mail.ts';
-import { listWaiting } from '../../../src/operations/members.ts';
 import { convergeDue, resetDue } from '../../support/converging.ts';
-import { createEngine, type Engine } from '../../support/engine-harness.ts';
+import type { Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
-import { createSharedLinkTool } from '../../support/inviting-tool.ts';
-import { type MailBox, openMailBox, refusal } from '../../support/mail-box.ts';
+import { openMailBox, refusal } from '../../support/mail-box.ts';
+import { type MailWorld, openMailWorld } from '../../support/mailing.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-const style = { from: 'studio@example.com', subject: 'Into {project}' };
-
-function withMail(engine: Engine): Context {
-  const marketplace = { ...engine.config.marketplace, managedDomains: [] };
-  return { ...engine, config: { ...engine.config, marketplace, mail: {} as Config['mail'] } };
-}
 
 describeAnyDatabase('mails to one person', (openFresh) => {
+  let world: MailWorld;
   let engine: Engine;
-  let tool: ReturnType<typeof createSharedLinkTool>;
-  let box: MailBox;
+  let mailAll: MailWorld['mailAll'];
 
   beforeEach(async () => {
-    engine = createEngine(await openFresh(), { limits: { max: 1000, maxFraction: 1 } });
-    tool = createSharedLinkTool();
-    box = await openMailBox();
+    world = await openMailWorld(await openFresh(), { limits: { max: 1000, maxFraction: 1 } });
+    ({ engine, mailAll } = world);
   });
-
-  function createMailer(server = box.server) {
-    return createMailing(engine, { send: createSendMail(server), style });
-  }
-
-  async function mailAll(mailer = createMailer()): Promise<void> {
-    const { signal } = new AbortController();
-    while ((await mailer(signal)) === 'more');
-  }
 
   /** Of each address, how many mails came since that was asked last. */
   const newMails = () => {
-    const byAddress = Map.groupBy(box.mails.splice(0), ({ to }) => to[0] ?? '');
+    const byAddress = Map.groupBy(world.box.mails.splice(0), ({ to }) => to[0] ?? '');
     return Object.fromEntries([...byAddress].map(([to, mails]) => [to, mails.length]));
   };
 
@@ -53,10 +32,8 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     const contract = `${trainer}-${project}`;
     const wish = { trainer, contract, project, link: `l-${project}` };
     await engine.apply([fullEvent({ type: 'contract.started', ...wish })], install);
-    await convergeDue(engine, tool);
+    await convergeDue(engine, world.tool);
   }
-
-  const waiting = async () => (await listWaiting(withMail(engine), { limit: 10 })).map(({ waitsFor }) => waitsFor);
 
   it('are three a day: the next waits until the first is a day old, and none is lost', async () => {
     for (const project of ['p1', 'p2', 'p3', 'p4', 'p5']) {
@@ -65,7 +42,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
       engine.clock.advance(minuteMs);
     }
     expect(newMails()).toEqual({ 't1@opentrain.work': 3 });
-    expect(await waiting()).toEqual(['mail', 'mail']);
+    expect(await world.waiting()).toEqual(['mail', 'mail']);
     engine.clock.advance(dayMs - 5 * minuteMs - 1);
     await mailAll();
     expect(newMails()).toEqual({});
@@ -75,7 +52,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     engine.clock.advance(minuteMs);
     await mailAll();
     expect(newMails()).toEqual({ 't1@opentrain.work': 1 });
-    expect(await waiting()).toEqual([]);
+    expect(await world.waiting()).toEqual([]);
   });
 
   it('are counted for each install: one does not use up what another may send', async () => {
@@ -101,10 +78,10 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     const many = [...Array(200).keys()].map((index) => `many${index}`);
     const events = many.map((trainer) => fullEvent({ type: 'contract.started', trainer, contract: `of-${trainer}` }));
     await engine.apply(events);
-    while ((await convergeDue(engine, tool)).length > 0);
+    while ((await convergeDue(engine, world.tool)).length > 0);
     engine.clock.advance(minuteMs);
     await invite('p1', 'one', 'globex');
-    const mailer = createMailer();
+    const mailer = world.createMailer();
     for (let mails = 0; mails < 2; mails += 1) await mailer(new AbortController().signal);
     expect(newMails()).toHaveProperty(['one@opentrain.work'], 1);
   });
@@ -139,7 +116,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     });
     await invite('p1');
     for (let tried = 0; tried < 5; tried += 1) {
-      await mailAll(createMailer(refusing.server));
+      await mailAll(world.createMailer({ server: refusing.server }));
       engine.clock.advance(60 * minuteMs);
     }
     expect(await engine.rows('mailed')).toEqual([]);
@@ -163,8 +140,8 @@ describeAnyDatabase('mails to one person', (openFresh) => {
   async function passSecond(at: number): Promise<object[]> {
     // After a minute nothing happens in between.
     if (at > 60 && at % 60 !== 0) return [];
-    await resetDue(engine, tool);
-    await convergeDue(engine, tool);
+    await resetDue(engine, world.tool);
+    await convergeDue(engine, world.tool);
     await mailAll();
     engine.clock.advance(at < 60 ? 1000 : minuteMs);
     const mailed = Object.entries(newMails()).filter(([to]) => to.startsWith('stays'));
@@ -189,6 +166,6 @@ describeAnyDatabase('mails to one person', (openFresh) => {
       seen.push(...(await passSecond(at)));
     }
     expect(seen).toEqual([toEach]);
-    expect(tool.resets()).toBe(1);
+    expect(world.tool.resets()).toBe(1);
   });
 });

@@ -6,8 +6,6 @@ import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
 import { createWebhookChannel } from '../../../src/notify/channels.ts';
-import { createMailing } from '../../../src/notify/mail-worker.ts';
-import { createSendMail } from '../../../src/notify/send-mail.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
 import { createAlerting } from '../alerting.ts';
 import { convergeDue } from '../converging.ts';
@@ -19,8 +17,8 @@ import { fullEvent } from '../event-bodies.ts';
 import { createFolder } from '../folder.ts';
 import { answering, openHook } from '../hook.ts';
 import { hours, minutes } from '../incident.ts';
-import { createSharedLinkTool } from '../inviting-tool.ts';
 import { openMailBox, refusal } from '../mail-box.ts';
+import { openMailWorld } from '../mailing.ts';
 import { createTelling, newNotice, secret } from '../notices.ts';
 import { openReceiver, type TestReceiver } from '../receiver-harness.ts';
 import { openSubscriptionWorld } from '../subscription-world.ts';
@@ -134,23 +132,16 @@ export const messageStories = {
   },
 
   async invitation_refused(openFresh) {
-    const { alerting, incident } = await openIncident(openFresh);
-    const { engine } = incident;
+    const alerting = createAlerting();
+    const mails = await openMailWorld(await openFresh(), { hears: alerting.hears });
+    const { engine, tool, createMailer, mailAll } = mails;
     await engine.apply([fullEvent({ type: 'contract.started' })]);
-    await convergeDue(engine, createSharedLinkTool());
-    const box = await openMailBox({ onRcptTo: (_address, _session, done) => done(refusal(550, 'unknown')) });
-    const style = { from: 'studio@example.com', subject: 'Into {project}' };
-    const mailer = createMailing(engine, { send: createSendMail(box.server), style });
+    await convergeDue(engine, tool);
+    const { server } = await openMailBox({ onRcptTo: (_address, _session, done) => done(refusal(550, 'unknown')) });
     return {
       alerting,
-      async find() {
-        while ((await mailer(never)) === 'more');
-      },
-      end: () =>
-        takeInvitation(engine, 1, {
-          actor: 'ops',
-          at: engine.clock.now().toISOString(),
-        }),
+      find: () => mailAll(createMailer({ server })),
+      end: () => takeInvitation(engine, 1, { actor: 'ops', at: engine.clock.now().toISOString() }),
     };
   },
 

@@ -1,13 +1,21 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Message } from '../../src/notify/channels.ts';
-import { createWebhookChannel, signMessage } from '../../src/notify/channels.ts';
+import {
+  createMailChannel,
+  createSlackChannel,
+  createWebhookChannel,
+  type Message,
+  signMessage,
+} from '../../src/notify/channels.ts';
+import { createSendMail } from '../../src/notify/send-mail.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { answering, type Hook, type HookPost, openHook } from '../support/hook.ts';
+import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
 import { never, newNotice, secret } from '../support/notices.ts';
 
 const createdAt = '2026-03-15T12:00:00.000Z';
 const message: Message = { id: 'msg_1', createdAt, notices: [newNotice()] };
+const depleted = newNotice({ kind: 'budget.depleted', contractId: 'c2' });
 
 /** Checks it as a receiver does, at the time of the test. */
 function verify(post: HookPost | undefined, now: Date, key = secret): unknown {
@@ -100,17 +108,20 @@ describe('a webhook', () => {
     });
   });
 
-  it('has arrived if the answer begins with success and never ends', async () => {
+  it.each([
+    ['has arrived', 200, { outcome: 'sent' }],
+    ['has not arrived', 503, { outcome: 'deferred', failure: 'answered 503' }],
+  ])('%s if an answer of %i begins and never ends', async (_what, status, sent) => {
     let isCut = false;
     hook.answer = (response) => {
       response.on('close', () => {
         isCut = true;
       });
-      response.writeHead(200);
+      response.writeHead(status);
       const more = () => void (response.writable && response.write('x'.repeat(10_000), more));
       more();
     };
-    expect(await channel().send(message, never)).toEqual({ outcome: 'sent' });
+    expect(await channel().send(message, never)).toEqual(sent);
     await expect.poll(() => isCut).toBe(true);
   });
 
@@ -129,16 +140,6 @@ describe('a webhook', () => {
       failure: `answered ${status}, but not in full within 100 ms`,
     });
     await expect.poll(() => isCut).toBe(true);
-  });
-
-  it('has not arrived if a failure never ends', async () => {
-    hook.answer = (response) => {
-      response.writeHead(503);
-      const more = () => void (response.writable && response.write('x'.repeat(10_000), more));
-      more();
-    };
-    const sent = await channel().send(message, never);
-    expect(sent).toEqual({ outcome: 'deferred', failure: 'answered 503' });
   });
 
   it('quotes nothing of the answer but the status', async () => {
@@ -163,5 +164,117 @@ describe('a signature', () => {
       'webhook-timestamp': '1614265330',
       'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     });
+  });
+});
+
+describe('a chat', () => {
+  let hook: Hook;
+
+  beforeEach(async () => {
+    hook = await openHook('/services/T0/B0/very-secret');
+  });
+
+  const send = (...notices: ReturnType<typeof newNotice>[]) =>
+    createSlackChannel('chat', { url: hook.url }).send({ ...message, notices }, never);
+  const said = () => JSON.parse(hook.posts[0]?.body ?? '') as object;
+
+  it('gets all notices in one message of plain text', async () => {
+    expect(await send(newNotice(), depleted)).toEqual({ outcome: 'sent' });
+    expect(hook.posts).toMatchObject([
+      { path: '/services/T0/B0/very-secret', headers: { 'content-type': 'application/json' } },
+    ]);
+    expect(said()).toEqual({
+      text: expect.stringMatching(
+        /^Gangway: contract budgets: 1 DEPLETED, 1 LOW\nDEPLETED · contract c2 of acme .*\nLOW · contract c1 of acme .*$/,
+      ),
+    });
+  });
+
+  it('has no link or mention from an id', async () => {
+    await send(newNotice({ contractId: '<!channel> & <http://evil.example|c1>' }));
+    expect(JSON.stringify(said())).toContain('contract &lt;!channel&gt; &amp; … of acme');
+  });
+
+  it('gets no more text than the strictest service takes', async () => {
+    const contractId = '<&>'.repeat(30);
+    await send(...Array.from({ length: 500 }, () => newNotice({ contractId })));
+    const { text } = said() as { text: string };
+    expect(text.length).toBeLessThanOrEqual(2000);
+    expect(text).toMatch(/… and \d+ more: gangway notifications list$/);
+  });
+
+  it('of a test says that it is a test', async () => {
+    await send();
+    expect(said()).toEqual({ text: 'Gangway: a test notice' });
+  });
+
+  it('that is archived is gone; one that refuses is quoted by its status alone', async () => {
+    hook.answer = answering(410, {}, 'channel_is_archived');
+    expect(await send(newNotice())).toEqual({ outcome: 'gone', failure: 'answered 410' });
+    hook.answer = answering(403, {}, `no such thing as ${hook.url}`);
+    expect(await send(newNotice())).toEqual({ outcome: 'refused', failure: 'answered 403' });
+  });
+});
+
+function sendMail(box: MailBox, notices = [newNotice(), depleted], to = ['ops@example.com']) {
+  const sender = { from: 'Studio <studio@example.com>', replyTo: 'help@example.com' };
+  const channel = createMailChannel('finance', { to }, sender, createSendMail(box.server));
+  return channel.send({ ...message, notices }, never);
+}
+
+describe('a mail', () => {
+  it('has all notices for all receivers', async () => {
+    const box = await openMailBox();
+    const to = ['ops@example.com', 'finance@example.com'];
+    expect(await sendMail(box, undefined, to)).toEqual({ outcome: 'sent' });
+    const [mail] = box.mails;
+    expect(mail?.to).toEqual(to);
+    expect(Object.fromEntries(mail?.headers ?? [])).toMatchObject({
+      from: 'Studio <studio@example.com>',
+      to: to.join(', '),
+      'reply-to': 'help@example.com',
+      subject: 'Gangway: contract budgets: 1 DEPLETED, 1 LOW',
+      'message-id': '<gangway.msg_1@example.com>',
+      'auto-submitted': 'auto-generated',
+    });
+    expect(mail?.text.trimEnd().split('\n')).toEqual([
+      'Gangway: contract budgets: 1 DEPLETED, 1 LOW',
+      '',
+      expect.stringContaining('DEPLETED · contract c2 of acme'),
+      expect.stringContaining('LOW · contract c1 of acme'),
+    ]);
+  });
+
+  it('has the same id when it is sent again', async () => {
+    const box = await openMailBox();
+    await sendMail(box);
+    await sendMail(box);
+    const [first, again] = box.mails.map(({ headers, text }) => ({
+      ...Object.fromEntries(headers),
+      text,
+    }));
+    expect(again).toEqual(first);
+  });
+
+  it('says how many addresses were refused, and not which', async () => {
+    const box = await openMailBox({
+      onRcptTo: ({ address }, _, done) =>
+        done(address.startsWith('old') ? refusal(550, `5.1.1 <${address}> unknown`) : null),
+    });
+    const to = ['ops@example.com', 'old@example.com'];
+    expect(await sendMail(box, undefined, to)).toEqual({ outcome: 'sent', failure: '1 of 2 addresses were refused' });
+    expect(box.mails).toMatchObject([{ to: ['ops@example.com'] }]);
+  });
+
+  it('is deferred while the server is down', async () => {
+    const box = await openMailBox();
+    await box.close();
+    expect(await sendMail(box)).toEqual({ outcome: 'deferred', failure: 'ESOCKET' });
+  });
+
+  it('of a test says that it is a test', async () => {
+    const box = await openMailBox();
+    await sendMail(box, []);
+    expect(box.mails[0]?.text.trimEnd()).toBe('Gangway: a test notice');
   });
 });
