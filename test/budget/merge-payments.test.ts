@@ -26,49 +26,11 @@ function readAll(lists: readonly (readonly [minute: number, ids: readonly string
 }
 
 it.each([
-  [['a'], [[0, ['a']]]],
-  [
-    ['a'],
-    [
-      [0, ['a']],
-      [5, []],
-    ],
-  ],
-  [
-    ['a'],
-    [
-      [0, ['a']],
-      [5, []],
-      [14, []],
-    ],
-  ],
-  [
-    [],
-    [
-      [0, ['a']],
-      [5, []],
-      [15, []],
-    ],
-  ],
-  [
-    ['a'],
-    [
-      [0, ['a']],
-      [5, []],
-      [10, ['a']],
-      [15, []],
-    ],
-  ],
-  [
-    ['b'],
-    [
-      [0, ['a', 'b']],
-      [5, ['b']],
-      [15, ['b']],
-    ],
-  ],
-] as [string[], [number, string[]][]][])('%j waits after %j', (waiting, lists) => {
-  expect(readAll(lists)).toEqual(waiting);
+  [14, ['a', 'b']],
+  [15, ['b']],
+])('is over after lists without it at minutes 5 and %i, or waits on, and so do others', (last, waiting) => {
+  const later = [5, last].map((minute) => [minute, ['b']] as const);
+  expect(readAll([[0, ['a', 'b']], ...later])).toEqual(waiting);
 });
 
 it('is over only after two lists without it, at least ten minutes apart, and none with it between', () => {

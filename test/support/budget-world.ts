@@ -5,41 +5,19 @@ import type { Database } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createPlatformSource, type PlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
+import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
-import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
+import { openWorld } from '../sandbox/sandbox-harness.ts';
 import type { Alerting } from './alerting.ts';
-import { createEngine, type Engine } from './engine-harness.ts';
-import { type Front, openFront } from './front.ts';
+import { createEngine } from './engine-harness.ts';
+import { openFront } from './front.ts';
 import { atOnce, notifying } from './notices.ts';
 import { evidenceOfInstall, readInstall } from './read-whole.ts';
 
-/** The budgets of a bridge over the evidence, and the sandbox behind a front. */
-export interface BudgetWorld {
-  engine: Engine;
-  market: World;
-  front: Front;
-  platform: PlatformSource;
-  /** As another instance would have them. */
-  open(changes?: Partial<Context>): Context;
-  /** What was announced, oldest first. */
-  notices(): Promise<BudgetNotice[]>;
-  noticed(): Promise<string[]>;
-  /** Hires a trainer for the linked job, with hours that are paid for; the bridge learns of it. */
-  hire(hours?: number): Promise<string>;
-  /** Learns all there is at the marketplace. */
-  learn(): Promise<void>;
-  /** Tells of a contract's budget, as a delivered event. */
-  tellOf(contractId: string, createdAt?: string): Promise<void>;
-  /** How much was worked today in all, reported by another system. */
-  work(contractId: string, hours: number): Promise<void>;
-  /** Reads what is due. */
-  look(ctx?: Context): Promise<void>;
-  /** By the id of their contract. */
-  rows(): Promise<BudgetAndReading[]>;
-}
+export type BudgetWorld = Awaited<ReturnType<typeof openBudgetWorld>>;
 
-export async function openBudgetWorld(database: Database, hears?: Alerting['hears']): Promise<BudgetWorld> {
+/** The budgets of a bridge over the evidence, and the sandbox behind a front. */
+export async function openBudgetWorld(database: Database, hears?: Alerting['hears']) {
   const engine = createEngine(database, hears && { hears });
   const { clock } = engine;
   const market = await openWorld({ clock });
@@ -55,47 +33,55 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
   }
   const own = open();
 
-  const world: BudgetWorld = {
+  const world = {
     engine,
     market,
     front,
     platform: direct,
+    /** As another instance would have them. */
     open,
-    async notices() {
+    /** What was announced, oldest first. */
+    async notices(): Promise<BudgetNotice[]> {
       const rows = await database.kysely.selectFrom('notice').selectAll().orderBy('id').execute();
       return rows.map(
         ({ id: _, alert: __, budget, ...row }) => ({ ...row, budget: JSON.parse(budget) }) as BudgetNotice,
       );
     },
-    async noticed() {
+    async noticed(): Promise<string[]> {
       return (await world.notices()).map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind));
     },
-    async hire(hours = 10) {
+    /** Hires a trainer for the linked job, with hours that are paid for; the bridge learns of it. */
+    async hire(hours = 10): Promise<string> {
       const { contractId } = market.sandbox.hire({ jobId: market.jobId });
       market.sandbox.fundMilestone(contractId, { volume: hours });
       await world.learn();
       return contractId;
     },
-    async learn() {
+    /** Learns all there is at the marketplace. */
+    async learn(): Promise<void> {
       const known = await knownOfInstall(engine, 'acme');
       const read = await readInstall(direct, 'acme', known, toInstant(clock.now()), signal);
       for (const evidence of evidenceOfInstall(read, known)) await engine.merge(evidence);
     },
-    async tellOf(contractId, createdAt = toInstant(clock.now())) {
+    /** Tells of a contract's budget, as a delivered event. */
+    async tellOf(contractId: string, createdAt: string = toInstant(clock.now())): Promise<void> {
       const data = { contractId, budget: { state: 'DEPLETED', consumedFraction: 99 } };
       const event = { id: createdAt, type: 'milestone.budget_low', resourceId: contractId };
       await engine.apply([JSON.stringify({ ...event, createdAt, data })]);
     },
-    async work(contractId, hours) {
+    /** How much was worked today in all, reported by another system. */
+    async work(contractId: string, hours: number): Promise<void> {
       const workDate = toInstant(clock.now()).slice(0, 10);
       const entries = [{ workDate, totalSeconds: hours * 3600 }];
       await market.api('POST', `/contracts/${contractId}/usage`, { body: { entries } });
     },
-    async look(ctx = own) {
+    /** Reads what is due. */
+    async look(ctx: Context = own): Promise<void> {
       await sweepContracts(ctx);
       for (const install of ctx.sources.keys()) while (await runNextJob(ctx, budgetJob, install, signal));
     },
-    async rows() {
+    /** By the id of their contract. */
+    async rows(): Promise<BudgetAndReading[]> {
       const rows = await database.kysely.selectFrom('budget').select('contractId').orderBy('contractId').execute();
       return (await Promise.all(rows.map(({ contractId }) => findBudgets(engine, contractId)))).flat();
     },

@@ -8,32 +8,16 @@ import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createEmployerSource } from '../../src/marketplace/employer/create-employer-source.ts';
 import { fixedLinks } from '../../src/marketplace/source.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Alerting } from './alerting.ts';
-import { createEngine, type Engine } from './engine-harness.ts';
-import { type Front, openFront } from './front.ts';
-
-/** What waits for money at one account in the sandbox, and what reads it, without the loop around it. */
-export interface PaymentWorld {
-  engine: Engine;
-  sandbox: Sandbox;
-  /** Stands before the marketplace. */
-  front: Front;
-  accountId: string;
-  contractId: string;
-  ctx: Context;
-  /** An event asks for a reading. */
-  ask(): Promise<void>;
-  /** Reads the list, if it is due. @returns whether it was */
-  read(ctx?: Context): Promise<boolean>;
-  /** The ids of what waits, by what was read. */
-  waiting(): Promise<string[]>;
-}
+import { createEngine } from './engine-harness.ts';
+import { openFront } from './front.ts';
 
 const install = 'acme';
 const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
 
-export async function openPaymentWorld(database: Database, hears?: Alerting['hears']): Promise<PaymentWorld> {
+/** What waits for money at one account in the sandbox, and what reads it, without the loop around it. */
+export async function openPaymentWorld(database: Database, hears?: Alerting['hears']) {
   const engine = createEngine(database, hears && { hears });
   const { clock } = engine;
   const sandbox = createSandbox({ timeScale: 0, clock });
@@ -50,14 +34,17 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
   return {
     engine,
     sandbox,
+    /** Stands before the marketplace. */
     front,
-    accountId,
     contractId,
     ctx,
+    /** An event asks for a reading. */
     ask: () => inTransaction(database, (tx) => hurryJobs(tx, 'payments', [install], toInstant(clock.now()))),
-    async read(given = ctx) {
+    /** Reads the list, if it is due. @returns whether it was */
+    async read(given: Context = ctx): Promise<boolean> {
       return await runNextJob(given, paymentJob, install, new AbortController().signal);
     },
+    /** The ids of what waits, by what was read. */
     waiting: async () => (await listPendingPayments(engine)).map(({ paymentId }) => paymentId),
   };
 }
