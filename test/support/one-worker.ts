@@ -2,44 +2,18 @@ import type { Database } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { decideHeld, decideLate, listLate, takeBackDecision } from '../../src/usage/due/decide-held.ts';
 import { type HeldFilter, listHeld } from '../../src/usage/due/held-store.ts';
-import { type ItemWork, openUsageWorld, type UsageWorld } from './usage-harness.ts';
+import { type ItemWork, openUsageWorld } from './usage-harness.ts';
 
-/** One person who is hired to work on `signs`, with what the marketplace has and what an operator sees and decides. */
-export interface OneWorker extends UsageWorld {
-  contractId: string;
-  trainerId: string;
-  memberId: string;
-  setClock(at: string): void;
-  /** Reads and reports once a day from now on, and at last then. */
-  live(until: string): Promise<void>;
-  readAndReport(): ReturnType<UsageWorld['report']>;
-  work(id: string, seconds: number, changes?: Partial<ItemWork>): void;
-  /** Has a piece have taken longer, or less. */
-  edit(id: string, seconds: number): void;
-  /** What the marketplace has, in seconds by day. */
-  reported(ofContract?: string): Record<string, number>;
-  /** As `day seconds reason`. */
-  held(filter?: HeldFilter): Promise<string[]>;
-  /** As `day before → after`, in seconds. */
-  late(): Promise<string[]>;
-  /** Decides about the work of so many seconds, or about the only one; null discards it. */
-  decide(contractId: string | null, ofSeconds?: number): Promise<void>;
-  takeBack(ofSeconds?: number): Promise<void>;
-  /** Decides about the one late day. */
-  decideLate(isSent: boolean): Promise<void>;
-  /** Ends the contract now. */
-  end(): Promise<void>;
-  /** Hires the same person again. @returns the id of the contract */
-  hireAgain(startDate?: string): Promise<string>;
-}
+export type OneWorker = Awaited<ReturnType<typeof openOneWorker>>;
 
 const dayMs = 86_400_000;
 
+/** One person who is hired to work on `signs`, with what the marketplace has and what an operator sees and decides. */
 export async function openOneWorker(
   database: Database,
   hiredAt: string,
   options: Parameters<typeof openUsageWorld>[1] = {},
-): Promise<OneWorker> {
+) {
   const world = await openUsageWorld(database, options);
   const { engine, tool, sandbox, jobId, ctx } = world;
   const { clock } = engine;
@@ -57,6 +31,12 @@ export async function openOneWorker(
     return await world.report();
   }
 
+  /** Hires the same person again, which Gangway does not know yet. @returns the id of the contract */
+  function renew(startDate?: string): string {
+    const trainers = [{ opentrainUserId: trainerId }];
+    return sandbox.hire({ jobId, trainers, ...(startDate !== undefined && { startDate }) }).contractId;
+  }
+
   async function idOfHeld(seconds: number | undefined): Promise<string> {
     const all = await listHeld(ctx);
     const [one, ...others] = all.filter(({ counts }) => seconds === undefined || counts.seconds === seconds);
@@ -71,7 +51,8 @@ export async function openOneWorker(
     memberId,
     setClock,
     readAndReport,
-    async live(until) {
+    /** Reads and reports once a day from now on, and at last then. */
+    async live(until: string): Promise<void> {
       while (clock.now().getTime() + dayMs < Date.parse(until)) {
         clock.advance(dayMs);
         await readAndReport();
@@ -79,43 +60,51 @@ export async function openOneWorker(
       setClock(until);
       await readAndReport();
     },
-    work(id, seconds, changes = {}) {
+    work(id: string, seconds: number, changes: Partial<ItemWork> = {}): void {
       items.set(id, { memberId, seconds, labels: 1, at: toInstant(clock.now()), ...changes });
     },
-    edit(id, seconds) {
+    /** Has a piece have taken longer, or less. */
+    edit(id: string, seconds: number): void {
       const piece = items.get(id);
       if (piece === undefined) throw new Error(`there is no ${id}`);
       items.set(id, { ...piece, seconds, changedAt: toInstant(clock.now()) });
     },
-    reported(ofContract = contractId) {
+    /** What the marketplace has, in seconds by day. */
+    reported(ofContract = contractId): Record<string, number> {
       const contract = sandbox.snapshot().contracts.find(({ id }) => id === ofContract);
       return Object.fromEntries((contract?.usage ?? []).map(({ workDate, totalSeconds }) => [workDate, totalSeconds]));
     },
-    async held(filter) {
+    /** As `day seconds reason`. */
+    async held(filter?: HeldFilter): Promise<string[]> {
       return (await listHeld(ctx, filter)).map(({ day, counts, reason }) => `${day} ${counts.seconds} ${reason}`);
     },
-    async late() {
+    /** As `day before → after`, in seconds. */
+    async late(): Promise<string[]> {
       return (await listLate(ctx, ['acme'])).map(({ day, from, to }) => `${day} ${from.seconds} → ${to.seconds}`);
     },
-    async decide(ofContract, seconds) {
+    /** Decides about the work of so many seconds, or about the only one; null discards it. */
+    async decide(ofContract: string | null, seconds?: number): Promise<void> {
       await decideHeld(ctx, by, await idOfHeld(seconds), ofContract);
     },
-    async takeBack(seconds) {
+    async takeBack(seconds?: number): Promise<void> {
       await takeBackDecision(ctx, by, await idOfHeld(seconds));
     },
-    async decideLate(isSent) {
+    /** Decides about the one late day. */
+    async decideLate(isSent: boolean): Promise<void> {
       const [one] = await listLate(ctx, ['acme']);
       await decideLate(ctx, by, one?.id ?? '', isSent);
     },
-    async end() {
+    /** Ends the contract now. */
+    async end(): Promise<void> {
       sandbox.endContract(contractId);
       await world.learn();
     },
-    async hireAgain(startDate) {
-      const trainers = [{ opentrainUserId: trainerId }];
-      const hired = sandbox.hire({ jobId, trainers, ...(startDate !== undefined && { startDate }) });
+    renew,
+    /** Hires the same person again. @returns the id of the contract */
+    async hireAgain(startDate?: string): Promise<string> {
+      const renewed = renew(startDate);
       await world.learn();
-      return hired.contractId;
+      return renewed;
     },
   };
 }

@@ -3,7 +3,6 @@ import type { Adapter, UsageNote, UsageObservation } from '../../src/adapters/ad
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Counts } from '../../src/domain/usage.ts';
 import { createJobWorker } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
@@ -11,7 +10,7 @@ import { createPlatformSource } from '../../src/marketplace/platform/create-plat
 import type { CallNotes, UsageEntry } from '../../src/marketplace/source.ts';
 import { createLinkRouter } from '../../src/memberships/wall.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { readNextScope, workJobs, workSweepJob } from '../../src/usage/read/read-scope.ts';
 import { keepScopes, listWorkScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
 import type { ReportOptions } from '../../src/usage/report/plan-install.ts';
@@ -21,75 +20,13 @@ import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine, inStudio } from './engine-harness.ts';
 import { evidenceOfInstall, readInstall } from './read-whole.ts';
 
-/** A tool whose work can be read, the usage side of a bridge, and the sandbox as the marketplace. */
-export interface UsageWorld {
-  engine: Engine;
-  sandbox: Sandbox;
-  /** What usage is read and reported with. */
-  ctx: Context;
-  tool: WorkTool;
-  api(method: string, path: string, body?: object): Promise<unknown>;
-  jobId: string;
-  /** Another job of the install. */
-  openJob(): string;
-  link(project: string, ofJob?: string): Promise<string>;
-  /** Hires a trainer on the job; their id in the tool is `m` and their id. */
-  hire(onJob?: string): Hired;
-  /** Learns all there is at the marketplace, and lets in the trainers who are wanted. */
-  learn(): Promise<void>;
-  /** Reads every work scope once; completely, where that is asked for. */
-  read(isComplete?: boolean): Promise<void>;
-  report(wanted?: Partial<ReportOptions>): Promise<InstallReport>;
-  consumed(contractId: string): Counts;
-  /** What happens to the next requests that report usage, one after the other. */
-  fates: Fate[];
-  requests: { contractId: string; entries: readonly UsageEntry[] }[];
-  /** Sends what was lost after all: everything, or what can be no later than so long from now. */
-  arrive(withinMs?: number): Promise<void>;
-  /** Time goes on, and nothing is on its way for longer than it can be. */
-  pass(ms: number): Promise<void>;
-}
+export type UsageWorld = Awaited<ReturnType<typeof openUsageWorld>>;
 
 /**
  * `lost`: never arrived, or later; `unheard`: stored, and the answer was lost; `crash`: the process
  * ended before it was sent.
  */
 export type Fate = 'lost' | 'unheard' | 'crash';
-
-interface Hired {
-  contractId: string;
-  trainerId: string;
-  memberId: string;
-  email: string;
-}
-
-export interface WorkTool {
-  adapter: Adapter;
-  /** All pieces of work there are, by scope and then by id. Taking one away leaves its task. */
-  items: Map<string, Map<string, ItemWork>>;
-  /** Takes the tasks of these pieces away, and the pieces with them. */
-  deleteTasks(scope: string, ...itemIds: string[]): void;
-  /** The tasks that each member has done until now. If there are any, every scope lists them as totals. */
-  totals: Map<string, number>;
-  /** What it cannot count at present. */
-  gap: string | null;
-  /** Ends the next readings after so many pieces. */
-  breaksAfter: number | null;
-  gone: Set<string>;
-  /** What it shows as the address of an id; nothing unless it is set. */
-  emails: Map<string, string>;
-  /** Scopes that are not there. */
-  goneScopes: Set<string>;
-  /** Scopes that the account may not read. */
-  refusedScopes: Set<string>;
-  /** Whether all projects have one group. */
-  isOneGroup: boolean;
-  /** Whether it says which tasks there are. */
-  tellsTasks: boolean;
-  /** Whether a reading of everything lists all pieces of each task, however old. */
-  listsWholeTasks: boolean;
-  requests: (string | null)[];
-}
 
 export interface ItemWork {
   memberId: string;
@@ -99,9 +36,33 @@ export interface ItemWork {
   changedAt?: string;
 }
 
-function createWorkTool(): WorkTool {
+function createWorkTool() {
   /** The tasks that were ever in a scope. */
   const tasks = new Map<string, Set<string>>();
+  const tool = {
+    /** All pieces of work there are, by scope and then by id. Taking one away leaves its task. */
+    items: new Map<string, Map<string, ItemWork>>(),
+    /** The tasks that each member has done until now. If there are any, every scope lists them as totals. */
+    totals: new Map<string, number>(),
+    /** What it cannot count at present. */
+    gap: null as string | null,
+    /** Ends the next readings after so many pieces. */
+    breaksAfter: null as number | null,
+    gone: new Set<string>(),
+    /** What it shows as the address of an id; nothing unless it is set. */
+    emails: new Map<string, string>(),
+    /** Scopes that are not there. */
+    goneScopes: new Set<string>(),
+    /** Scopes that the account may not read. */
+    refusedScopes: new Set<string>(),
+    /** Whether all projects have one group. */
+    isOneGroup: false,
+    /** Whether it says which tasks there are. */
+    tellsTasks: true,
+    /** Whether a reading of everything lists all pieces of each task, however old. */
+    listsWholeTasks: false,
+    requests: [] as (string | null)[],
+  };
   function tasksAt(scope: string): Iterable<string> {
     if (tool.goneScopes.has(scope)) throw new AppError('not_found', `There is no ${scope}`);
     if (tool.refusedScopes.has(scope)) throw new AppError('forbidden', 'You may not');
@@ -117,57 +78,47 @@ function createWorkTool(): WorkTool {
       yield one;
     }
   }
+  function* totals(): Iterable<UsageObservation | UsageNote> {
+    for (const [memberId, count] of tool.totals) yield { memberId, of: 'total', tasks: count };
+    if (tool.gap !== null) yield { of: 'gap', says: tool.gap };
+  }
   const emailOf = (id: string) => tool.emails.get(id) ?? null;
-  const tool: WorkTool = {
-    items: new Map(),
-    breaksAfter: null,
-    gone: new Set(),
-    requests: [],
-    tellsTasks: true,
-    listsWholeTasks: false,
-    totals: new Map(),
-    gap: null,
-    emails: new Map(),
-    goneScopes: new Set(),
-    refusedScopes: new Set(),
-    isOneGroup: false,
-    deleteTasks(scope, ...itemIds) {
-      for (const itemId of itemIds) {
-        tasks.get(scope)?.delete(taskOf(itemId));
-        tool.items.get(scope)?.delete(itemId);
+  const adapter: Adapter = {
+    capabilities: {
+      removal: { effect: 'locks_out' },
+      readding: 'yes',
+      exclusive: 'membership',
+      usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
+    },
+    check: async () => [],
+    groupFor: ({ externalProjectId }) => (tool.isOneGroup ? 'org' : externalProjectId),
+    findMember: async (_group, { memberId }) =>
+      memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: emailOf(memberId) },
+    addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
+    removeMember: async () => undefined,
+    usageScopeFor: ({ externalProjectId }) => externalProjectId,
+    async *readUsage(scope, { changedSince }) {
+      tool.requests.push(changedSince);
+      yield* totals();
+      for (const taskId of tasksAt(scope)) yield { of: 'task', taskId, isWhole: tool.listsWholeTasks };
+      for (const [itemId, work] of itemsAt(scope)) {
+        if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
+          yield { ...toObservation(itemId, work), email: emailOf(work.memberId) };
       }
     },
-    adapter: {
-      capabilities: {
-        removal: { effect: 'locks_out' },
-        readding: 'yes',
-        exclusive: 'membership',
-        usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
-      },
-      check: async () => [],
-      groupFor: ({ externalProjectId }) => (tool.isOneGroup ? 'org' : externalProjectId),
-      findMember: async (_group, { memberId }) =>
-        memberId === null || tool.gone.has(memberId) ? null : { id: memberId, email: emailOf(memberId) },
-      addMember: async (_group, { trainerId }) => ({ id: `m${trainerId}`, email: null }),
-      removeMember: async () => undefined,
-      usageScopeFor: ({ externalProjectId }) => externalProjectId,
-      async *readUsage(scope, { changedSince }) {
-        tool.requests.push(changedSince);
-        yield* totalsOf(tool);
-        for (const taskId of tasksAt(scope)) yield { of: 'task', taskId, isWhole: tool.listsWholeTasks };
-        for (const [itemId, work] of itemsAt(scope)) {
-          if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
-            yield { ...toObservation(itemId, work), email: emailOf(work.memberId) };
-        }
-      },
-    },
   };
-  return tool;
-}
-
-function* totalsOf({ totals, gap }: WorkTool): Iterable<UsageObservation | UsageNote> {
-  for (const [memberId, tasks] of totals) yield { memberId, of: 'total', tasks };
-  if (gap !== null) yield { of: 'gap', says: gap };
+  return Object.assign(tool, {
+    adapter,
+    /** Takes pieces of `signs` away, and leaves their tasks. */
+    erase(...itemIds: string[]): void {
+      for (const itemId of itemIds) tool.items.get('signs')?.delete(itemId);
+    },
+    /** Takes the tasks of these pieces of `signs` away, and the pieces with them. */
+    deleteTasks(...itemIds: string[]): void {
+      for (const itemId of itemIds) tasks.get('signs')?.delete(taskOf(itemId));
+      for (const itemId of itemIds) tool.items.get('signs')?.delete(itemId);
+    },
+  });
 }
 
 function taskOf(itemId: string): string {
@@ -188,8 +139,9 @@ function toObservation(itemId: string, { memberId, seconds, labels, at, changedA
 }
 
 /** After so long, no request without an answer arrives any more. */
-export const longestOnItsWayMs = 10 * 60_000;
+const longestOnItsWayMs = 10 * 60_000;
 
+/** A tool whose work can be read, the usage side of a bridge, and the sandbox as the marketplace. */
 export async function openUsageWorld(
   database: Database,
   {
@@ -204,7 +156,7 @@ export async function openUsageWorld(
     deletedTasks?: 'keep' | 'lower';
   } = {},
   onAnswer: OnAnswer = async () => undefined,
-): Promise<UsageWorld> {
+) {
   const tool = createWorkTool();
   const installs = new Map([['acme', inStudio()]]);
   const adapters = new Map([['studio', tool.adapter]]);
@@ -220,7 +172,11 @@ export async function openUsageWorld(
   const platform = createPlatformSource({ baseUrl, token, pacing, clock });
   const { signal } = new AbortController();
   let lost: { arrivesBy: number; send: () => Promise<unknown> }[] = [];
-  const world: Pick<UsageWorld, 'fates' | 'requests'> = { fates: [], requests: [] };
+  const world = {
+    /** What happens to the next requests that report usage, one after the other. */
+    fates: [] as Fate[],
+    requests: [] as { contractId: string; entries: readonly UsageEntry[] }[],
+  };
 
   async function reportThrough(contractId: string, entries: readonly UsageEntry[], of: AbortSignal, notes?: CallNotes) {
     const fate = world.fates.shift();
@@ -246,6 +202,7 @@ export async function openUsageWorld(
     sources: new Map([['acme', { ...platform, reportUsage: reportThrough }]]),
   };
 
+  /** Sends what was lost after all: everything, or what can be no later than so long from now. */
   async function arrive(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
     const until = clock.now().getTime() + withinMs;
     const arriving = lost.filter(({ arrivesBy }) => arrivesBy <= until);
@@ -266,27 +223,38 @@ export async function openUsageWorld(
     ...world,
     engine,
     sandbox,
+    /** What usage is read and reported with. */
     ctx,
     tool,
     api,
     jobId,
+    /** Another job of the install. */
     openJob: () => sandbox.createJob({ installId }).id,
-    async link(project, ofJob = jobId) {
+    async link(project: string, ofJob = jobId): Promise<string> {
       const link = { externalProjectId: project, jobId: ofJob };
       const created = await api('POST', '/project-links', link);
       return (created as { projectLink: { id: string } }).projectLink.id;
     },
+    /** Hires a trainer on the job; their id in the tool is `m` and their id. */
     hire(onJob = jobId) {
       const { contractId, trainers } = sandbox.hire({ jobId: onJob });
       const { opentrainUserId: trainerId = '', workEmail } = trainers[0] ?? {};
       return { contractId, trainerId, memberId: `m${trainerId}`, email: workEmail ?? '' };
     },
+    /** Learns all there is at the marketplace, and lets in the trainers who are wanted. */
     async learn() {
       const known = await knownOfInstall(engine, 'acme');
       const read = await readInstall(platform, 'acme', known, toInstant(clock.now()), signal);
       for (const evidence of evidenceOfInstall(read, known)) await engine.merge(evidence);
       await letIn(engine);
     },
+    /** The tool shows a piece of work in `signs`, by default one that was done now. */
+    work(itemId: string, memberId: string, changes: Partial<ItemWork> = {}): void {
+      const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
+      const piece = { memberId, seconds: 100, labels: 3, at: toInstant(clock.now()), ...changes };
+      tool.items.set('signs', items.set(itemId, piece));
+    },
+    /** Reads every work scope once; completely, where that is asked for. */
     async read(isComplete = false) {
       const now = toInstant(clock.now());
       const scopes = await listWorkScopes(ctx);
@@ -295,18 +263,19 @@ export async function openUsageWorld(
       if (isComplete) await forgetComplete(database);
       while (await readNextScope(ctx, signal));
     },
-    async report(wanted = {}) {
+    async report(wanted: Partial<ReportOptions> = {}): Promise<InstallReport> {
       const [report] = await reportUsage(ctx, onAnswer, { installs: ['acme'], ...wanted }, signal);
       if (report === undefined) throw new Error('nothing was reported');
       return report;
     },
-    consumed(contractId) {
+    consumed(contractId: string) {
       const contract = sandbox.snapshot().contracts.find(({ id }) => id === contractId);
       const { seconds = 0, tasks = 0, labels = 0 } = contract?.budget.consumed ?? {};
       return { seconds, tasks, labels };
     },
     arrive,
-    async pass(ms) {
+    /** Time goes on, and nothing is on its way for longer than it can be. */
+    async pass(ms: number) {
       await arrive(ms);
       clock.advance(ms);
     },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { adviceOf, alertKinds, isTold, type RaisedKind } from '../../../src/lib/troubles.ts';
 import { alertRules } from '../../../src/notify/alert-rules.ts';
-import type { AlertStory } from '../../support/alert-stories/alert-story.ts';
+import { type AlertStory, tellStories } from '../../support/alert-stories/alert-story.ts';
 import { evidenceStories } from '../../support/alert-stories/of-evidence.ts';
 import { messageStories } from '../../support/alert-stories/of-messages.ts';
 import { tokenStories } from '../../support/alert-stories/of-tokens.ts';
@@ -16,6 +16,8 @@ const stories: Record<RaisedKind, AlertStory> = {
   ...tokenStories,
   ...messageStories,
 };
+
+tellStories(stories);
 
 const ruleOf = (kind: string) => (isTold(kind) ? undefined : alertRules[kind as RaisedKind]);
 

@@ -157,7 +157,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     usage.sandbox.fundMilestone(contractId, { volume: 10 });
     await usage.learn();
     const at = usage.engine.clock.now().toISOString();
-    usage.tool.items.set('signs', new Map([['a', { memberId, seconds: 8 * 3600, labels: 1, at }]]));
+    usage.work('a', memberId, { seconds: 8 * 3600 });
     await usage.read();
     await usage.report();
     expect(await world.rows()).toMatchObject([

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
-import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
+import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const employee = 'erin@lab.example';
 const two = { seconds: 200, tasks: 2, labels: 6 };
@@ -11,12 +11,6 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
   let first: ReturnType<UsageWorld['hire']>;
   let second: ReturnType<UsageWorld['hire']>;
 
-  function work(itemId: string, memberId: string): void {
-    const items = world.tool.items.get('signs') ?? new Map<string, ItemWork>();
-    const at = world.engine.clock.now().toISOString();
-    world.tool.items.set('signs', items.set(itemId, { memberId, seconds: 100, labels: 3, at }));
-  }
-
   /** Each has done two pieces today, which were reported. */
   beforeEach(async () => {
     world = await openUsageWorld(await openFresh());
@@ -24,14 +18,8 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     [first, second] = [world.hire(), world.hire()];
     await world.learn();
     for (const { memberId, email } of [first, second]) world.tool.emails.set(memberId, email);
-    for (const [item, { memberId }] of [
-      ['a', first],
-      ['b', first],
-      ['c', second],
-      ['d', second],
-    ] as const) {
-      work(item, memberId);
-    }
+    for (const item of ['a', 'b']) world.work(item, first.memberId);
+    for (const item of ['c', 'd']) world.work(item, second.memberId);
     world.engine.clock.advance(60_000);
     await world.read();
     await world.report();
@@ -53,28 +41,23 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     );
   }
 
-  it('is not reported as theirs, and does not lower their days', async () => {
+  it('is not reported as theirs, and does not lower their days, with or without work of its own', async () => {
     world.tool.emails.set(first.memberId, employee);
-    for (const item of ['a', 'b']) world.tool.items.get('signs')?.delete(item);
-    work('e', first.memberId);
+    world.tool.erase('a', 'b');
+    await readAndReport();
+    expect(consumed()).toEqual([two, two]);
+    world.work('e', first.memberId);
     await readAndReport();
     expect(consumed()).toEqual([two, two]);
   });
 
   it('makes Gangway look at the membership', async () => {
     world.tool.emails.set(first.memberId, employee);
-    work('e', first.memberId);
+    world.work('e', first.memberId);
     await world.read();
     const rows = await world.engine.membershipRows();
     const due = rows.filter(({ nextAttemptAt }) => nextAttemptAt !== null);
     expect(due.map(({ trainerId }) => trainerId)).toEqual([first.trainerId]);
-  });
-
-  it('lowers nothing if the other account has no work', async () => {
-    world.tool.emails.set(first.memberId, employee);
-    for (const item of ['a', 'b']) world.tool.items.get('signs')?.delete(item);
-    await readAndReport();
-    expect(consumed()).toEqual([two, two]);
   });
 
   it('is kept apart if two trainers have swapped ids', async () => {
@@ -83,14 +66,14 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     world.tool.emails.set(second.memberId, first.email);
     await setMemberId(first, second.memberId);
     await setMemberId(second, first.memberId);
-    work('e', second.memberId);
+    world.work('e', second.memberId);
     await readAndReport();
     expect(consumed()).toEqual([{ seconds: 300, tasks: 3, labels: 9 }, two]);
   });
 
   it('counts as theirs again once an operator says so', async () => {
     world.tool.emails.set(first.memberId, employee);
-    work('e', first.memberId);
+    world.work('e', first.memberId);
     await readAndReport();
     world.tool.emails.set(first.memberId, first.email);
     await readAndReport();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ImportPreview } from '../../../src/usage/import/import-file.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
-import { openImportWorld } from '../../usage/import/import-harness.ts';
+import { dayBack, openImportWorld } from '../../usage/import/import-harness.ts';
 
 const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
 
@@ -56,10 +56,7 @@ describeAnyDatabase('a file with faults', (openFresh) => {
 
   it('is refused at the later of two lines with the same person and day, however far apart', async () => {
     const world = await openImportWorld(openFresh);
-    const days = Array.from({ length: 600 }, (_, back) =>
-      new Date(Date.UTC(2026, 2, 15) - back * 86_400_000).toISOString().slice(0, 10),
-    );
-    const lines = days.map((day) => `${day},cmc1,60`);
+    const lines = Array.from({ length: 600 }, (_, back) => `${dayBack(back)},cmc1,60`);
     const { preview } = await world.prepare([...lines, lines[0] ?? '', '', `${lines[599]}0`]);
     expect(refusedIn(preview)).toEqual([
       '602 has the same person and day as line 2',

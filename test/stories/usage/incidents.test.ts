@@ -1,35 +1,23 @@
 import { expect, it } from 'vitest';
-import { countImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { listScopes } from '../../../src/usage/read/scope-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { troublesIn } from '../../support/troubles.ts';
-import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
-import { prepareLines } from '../../usage/import/import-harness.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
-const by = { actor: 'ada', at: '' };
 
 describeEachDatabase('usage', (openFresh) => {
   /** Two people at work on `signs`: each has done two pieces today. */
   async function openWork(options: Parameters<typeof openUsageWorld>[1] = {}) {
     const world = await openUsageWorld(await openFresh(), options);
     await world.link('signs');
-    const people = [world.hire(), world.hire()] as const;
+    const [first, second] = [world.hire(), world.hire()];
     await world.learn();
-    const [first, second] = people;
-    work(world, 'a', { memberId: first.memberId });
-    work(world, 'b', { memberId: first.memberId });
-    work(world, 'c', { memberId: second.memberId });
-    work(world, 'd', { memberId: second.memberId });
+    for (const item of ['a', 'b']) world.work(item, first.memberId);
+    for (const item of ['c', 'd']) world.work(item, second.memberId);
     world.engine.clock.advance(60_000);
     await world.read();
     return { ...world, first, second };
-  }
-
-  function work({ tool, engine }: UsageWorld, itemId: string, changes: Partial<ItemWork>): void {
-    const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
-    const known = { memberId: '', seconds: 100, labels: 3, at: engine.clock.now().toISOString() };
-    tool.items.set('signs', items.set(itemId, { ...known, ...changes }));
   }
 
   const two = { seconds: 200, tasks: 2, labels: 6 };
@@ -60,7 +48,7 @@ describeEachDatabase('usage', (openFresh) => {
   it('is lowered by a deletion after a complete reading', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
-    tool.items.get('signs')?.delete('a');
+    tool.erase('a');
     await read();
     expect(await report()).toMatchObject({ sent: 0 });
     await read(true);
@@ -71,11 +59,11 @@ describeEachDatabase('usage', (openFresh) => {
   it('stays reported if its task was deleted, however much it is', async () => {
     const { report, read, tool, consumed, first, second } = await openWork();
     await report();
-    tool.deleteTasks('signs', 'a', 'b', 'c');
+    tool.deleteTasks('a', 'b', 'c');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
-    tool.items.get('signs')?.delete('d');
+    tool.erase('d');
     await read(true);
     expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
     expect(consumed(second.contractId)).toEqual(one);
@@ -85,7 +73,7 @@ describeEachDatabase('usage', (openFresh) => {
     const world = await openWork({ deletedTasks: 'lower' });
     const { report, read, tool, consumed, first } = world;
     await report();
-    tool.deleteTasks('signs', 'a', 'b');
+    tool.deleteTasks('a', 'b');
     await read(true);
     expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
@@ -95,7 +83,7 @@ describeEachDatabase('usage', (openFresh) => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
     tool.tellsTasks = false;
-    tool.items.get('signs')?.delete('a');
+    tool.erase('a');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
     expect(consumed(first.contractId)).toEqual(two);
@@ -104,24 +92,11 @@ describeEachDatabase('usage', (openFresh) => {
   it('is lowered to an explicit zero if all of it was deleted', async () => {
     const { report, read, tool, consumed, requests, first } = await openWork();
     await report();
-    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    tool.erase('a', 'b');
     await read(true);
     await report();
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
     expect(requests.at(-1)?.entries).toMatchObject([{ totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 }]);
-  });
-
-  it('is lowered to zero if its import is undone', async () => {
-    const { report, consumed, ctx, engine, first } = await openWork();
-    await engine.database.kysely.updateTable('contract').set({ startDate: null }).execute();
-    const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString().slice(0, 10);
-    const { id } = await prepareLines(ctx, [`${yesterday},${first.contractId},50`]);
-    await countImport(ctx, by, id ?? 0);
-    await report();
-    expect(consumed(first.contractId)).toEqual({ ...two, seconds: 250 });
-    await undoImport(ctx, by, id ?? 0);
-    expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
-    expect(consumed(first.contractId)).toEqual(two);
   });
 
   it('does not change after a truncated export', async () => {
@@ -137,7 +112,7 @@ describeEachDatabase('usage', (openFresh) => {
   it('stays if the account was deleted', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
-    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    tool.erase('a', 'b');
     tool.gone.add(first.memberId);
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
@@ -149,7 +124,7 @@ describeEachDatabase('usage', (openFresh) => {
     await report();
     sandbox.endContract(first.contractId);
     await learn();
-    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    tool.erase('a', 'b');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
     engine.clock.advance(48 * hourMs);
@@ -166,7 +141,7 @@ describeEachDatabase('usage', (openFresh) => {
     fates.push('lost');
     const lost = await report({ contractId: first.contractId });
     expect(lost).toMatchObject({ outcome: 'failed', left: 1 });
-    work(world, 'a', { memberId: first.memberId, seconds: 500 });
+    world.work('a', first.memberId, { seconds: 500 });
     engine.clock.advance(60_000);
     await read();
     expect(await report()).toMatchObject({ outcome: 'applied', sent: 2 });
@@ -186,7 +161,7 @@ describeEachDatabase('usage', (openFresh) => {
     const { contractId } = first;
     const more = async (seconds: number) => {
       engine.clock.advance(60_000);
-      work(world, 'a', { memberId: first.memberId, seconds });
+      world.work('a', first.memberId, { seconds });
       await read();
       return await report({ contractId });
     };
@@ -212,33 +187,17 @@ describeEachDatabase('usage', (openFresh) => {
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
   });
 
-  it('is held if a run would lower too much, and the rest is sent', async () => {
-    const world = await openWork({ maxLoweredFraction: 0.2 });
-    const { report, read, tool, consumed, first, second, engine } = world;
-    await report();
-    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
-    work(world, 'e', { memberId: second.memberId });
-    await read(true);
-    expect(await report()).toMatchObject({ outcome: 'held', sent: 1, lowered: 0, held: 1 });
-    expect(consumed(first.contractId)).toEqual(two);
-    expect(await troublesIn(engine)).toMatchObject([{ kind: 'usage_lowering', install: 'acme', count: 1 }]);
-    expect(await report({ acceptsLowered: true })).toMatchObject({
-      outcome: 'applied',
-      lowered: 1,
-    });
-    expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
-  });
-
-  it('stays held if it would be lowered, even after new days make it a small part', async () => {
+  it('is held if a run would lower too much, even after new days make it a small part, and the rest is sent', async () => {
     const world = await openWork({ maxLoweredFraction: 0.4 });
     const { report, read, tool, consumed, first, second, engine } = world;
     await report();
-    for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
+    tool.erase('a', 'b');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'held', held: 1, lowered: 0 });
+    expect(await troublesIn(engine)).toMatchObject([{ kind: 'usage_lowering', install: 'acme', count: 1 }]);
     for (let day = 0; day < 3; day += 1) {
       engine.clock.advance(24 * hourMs);
-      work(world, `later ${day}`, { memberId: second.memberId });
+      world.work(`later ${day}`, second.memberId);
       await read(true);
       expect(await report()).toMatchObject({ outcome: 'held', sent: 1, held: 1, lowered: 0 });
     }
@@ -258,16 +217,16 @@ describeEachDatabase('usage', (openFresh) => {
     const { report, read, tool, consumed, first, second, engine } = world;
     await report();
     const at = engine.clock.now().toISOString();
-    for (const id of ['a', 'c']) tool.items.get('signs')?.delete(id);
+    tool.erase('a', 'c');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'held', held: 2 });
-    work(world, 'a', { memberId: first.memberId, at });
+    world.work('a', first.memberId, { at });
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'held', held: 1, sent: 0 });
-    work(world, 'c', { memberId: second.memberId, at });
+    world.work('c', second.memberId, { at });
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'clean', held: 0 });
-    tool.items.get('signs')?.delete('a');
+    tool.erase('a');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'applied', lowered: 1 });
     expect(consumed(first.contractId)).toEqual(one);
@@ -279,8 +238,7 @@ describeEachDatabase('usage', (openFresh) => {
     const trainers = Array.from({ length: 5 }, (_, index) => ({ opentrainUserId: `crew${index}` }));
     const { contractId } = sandbox.hire({ jobId, trainers });
     await world.learn();
-    for (const { opentrainUserId } of trainers)
-      work(world, `of ${opentrainUserId}`, { memberId: `m${opentrainUserId}` });
+    for (const { opentrainUserId } of trainers) world.work(`of ${opentrainUserId}`, `m${opentrainUserId}`);
     await read();
     sandbox.replaceParticipant(contractId, { leaves: 'crew3' });
     expect(await report({ contractId })).toMatchObject({ outcome: 'failed', sent: 4, refused: 1 });
@@ -291,19 +249,6 @@ describeEachDatabase('usage', (openFresh) => {
     }[];
     expect(refused.filter(({ state }) => state === 'refused')).toMatchObject([{ status: 400 }]);
     expect(await report({ contractId })).toMatchObject({ sent: 0, refused: 1, requests: 0 });
-  });
-
-  it('is sent for the last time when its day leaves the look-back', async () => {
-    const { engine, report, requests } = await openWork();
-    await report();
-    engine.clock.advance(15 * 24 * hourMs);
-    expect(await report()).toMatchObject({ sent: 2 });
-    expect(requests).toHaveLength(4);
-    expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
-    expect(await engine.rows('usageLedger')).toMatchObject([
-      { closedAt: expect.any(String) },
-      { closedAt: expect.any(String) },
-    ]);
   });
 
   it('is read in parts after the first time, with an overlap, and completely once a day', async () => {

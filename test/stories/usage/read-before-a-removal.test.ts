@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { claimMemberships } from '../../../src/converge/claim-store.ts';
 import { settleMembership } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
+import { holdLock } from '../../../src/db/lock.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { describeRequired } from '../../../src/domain/required-readings.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
@@ -11,6 +12,7 @@ import { loadRequired } from '../../../src/removals/reading-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
 import { countDueScopes, scopeOfLink } from '../../../src/usage/read/scope-store.ts';
+import { reportNextFinal } from '../../../src/usage/report/report-worker.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -24,13 +26,13 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     const world = await openUsageWorld(await openFresh());
     const { engine, sandbox } = world;
     await world.link('signs');
-    const [leaving] = [world.hire(), world.hire()];
+    const [leaving, staying] = [world.hire(), world.hire()];
     await world.learn();
     await world.read();
     engine.clock.advance(minuteMs);
     sandbox.endContract(leaving.contractId);
     await world.learn();
-    return { ...world, leaving, ...watchEnds(world) };
+    return { ...world, leaving, staying, ...watchEnds(world) };
   }
 
   function watchEnds({ engine, ctx }: UsageWorld) {
@@ -58,12 +60,10 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   }
 
   it('their work is read and reported', async () => {
-    const { engine, isCleared, tool, read, report, consumed, leaving, ctx } = await openEnd();
+    const { engine, isCleared, work, read, report, consumed, leaving, ctx } = await openEnd();
     expect(await isCleared()).toBe(false);
     expect(await countDueScopes(ctx, toInstant(engine.clock.now()))).toBe(1);
-    const at = engine.clock.now().toISOString();
-    const last = { memberId: leaving.memberId, seconds: 60, labels: 2, at };
-    tool.items.set('signs', new Map([['last', last]]));
+    work('last', leaving.memberId, { seconds: 60, labels: 2 });
     await read();
     expect(await isCleared()).toBe(true);
     await report();
@@ -107,9 +107,9 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   });
 
   it('Gangway waits five minutes for the reading, and then says that it failed', async () => {
-    const { engine, isCleared, tool, read, take } = await openEnd();
+    const { engine, isCleared, tool, work, leaving, read, take } = await openEnd();
     tool.breaksAfter = 0;
-    tool.items.set('signs', new Map([['last', { memberId: 'm', seconds: 1, labels: 1, at: '' }]]));
+    work('last', leaving.memberId);
     expect(await isCleared()).toBe(false);
     await read();
     engine.clock.advance(5 * minuteMs - 1);
@@ -120,9 +120,9 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   });
 
   it('Gangway says nothing if the reading came late, but before they were out', async () => {
-    const { engine, isCleared, tool, read, take } = await openEnd();
+    const { engine, isCleared, tool, work, leaving, read, take } = await openEnd();
     tool.breaksAfter = 0;
-    tool.items.set('signs', new Map([['last', { memberId: 'm', seconds: 1, labels: 1, at: '' }]]));
+    work('last', leaving.memberId);
     expect(await isCleared()).toBe(false);
     engine.clock.advance(5 * minuteMs);
     expect(await isCleared()).toBe(true);
@@ -230,5 +230,61 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await stageBy(() => ({ install: 'acme', tool: 'list', scope: 'signs' }))).toBe('lists');
     await engine.database.kysely.deleteFrom('reason').execute();
     expect(await stageBy(scopeOf)).toBe('lists');
+  });
+
+  /** Both have worked, which is to be read. */
+  async function openWork() {
+    const world = await openEnd();
+    const { ctx, leaving, staying, isCleared } = world;
+    for (const { memberId } of [leaving, staying]) world.work(`last of ${memberId}`, memberId, { seconds: 60 });
+    expect(await isCleared()).toBe(false);
+    const { signal } = new AbortController();
+    const reportFinal = () => reportNextFinal(ctx, async () => undefined, signal);
+    const seconds = ({ contractId }: { contractId: string }) => world.consumed(contractId).seconds;
+    return { ...world, endedAt: toInstant(world.engine.clock.now()), reportFinal, seconds };
+  }
+
+  it('their last work is reported at once and once, for the ended contract only', async () => {
+    const { reportFinal, read, seconds, leaving, staying, requests } = await openWork();
+    expect(await reportFinal()).toBe(false);
+    await read();
+    expect(await reportFinal()).toBe(true);
+    expect([seconds(leaving), seconds(staying)]).toEqual([60, 0]);
+    expect(await reportFinal()).toBe(false);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('their last work is reported by one of several instances', async () => {
+    const { reportFinal, read, requests } = await openWork();
+    await read();
+    await Promise.all([reportFinal(), reportFinal(), reportFinal()]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('their last report is tried again after a crash, and later work is left to the schedule', async () => {
+    const { engine, endedAt, reportFinal, read, report, seconds, leaving, fates, work } = await openWork();
+    await read();
+    fates.push('crash');
+    expect(await reportFinal()).toBe(true);
+    expect([seconds(leaving), await reportFinal()]).toEqual([0, false]);
+    engine.clock.advance(minuteMs);
+    expect(await reportFinal()).toBe(true);
+    expect(seconds(leaving)).toBe(60);
+    work('found later', leaving.memberId, { seconds: 30, at: endedAt });
+    await read();
+    expect([await reportFinal(), seconds(leaving)]).toEqual([false, 60]);
+    await report();
+    expect(seconds(leaving)).toBe(90);
+  });
+
+  it('their last report is taken over from an instance that died', async () => {
+    const { engine, ctx, reportFinal, read, seconds, leaving } = await openWork();
+    await read();
+    const until = new Date(engine.clock.now().getTime() + 5 * minuteMs).toISOString();
+    const name = `usage:${JSON.stringify(['acme', leaving.contractId])}`;
+    await holdLock(ctx.database, name, 'dead', engine.clock.now().toISOString(), until);
+    expect([await reportFinal(), seconds(leaving)]).toEqual([true, 0]);
+    engine.clock.advance(5 * minuteMs);
+    expect([await reportFinal(), seconds(leaving)]).toEqual([true, 60]);
   });
 });

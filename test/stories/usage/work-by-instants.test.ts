@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
 import { checkUsage } from '../../../src/usage/due/check-usage.ts';
 import { listHeld } from '../../../src/usage/due/held-store.ts';
+import { attributeTrainers } from '../../../src/usage/due/refresh-due.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
+import { type EventWish, fullEvent } from '../../support/event-bodies.ts';
 import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
 import { prepareLines } from '../../usage/import/import-harness.ts';
 
 describeAnyDatabase('a contract from 14:00 on', (openFresh) => {
@@ -125,7 +128,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     setClock('2026-04-01T13:00:00.000Z');
     work('b', 30);
     setClock('2026-04-01T14:00:00.000Z');
-    const second = sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: world.trainerId }] }).contractId;
+    const second = world.renew();
     work('c', 5);
     await readAndReport();
     expect(world.reported()).toEqual({ '2026-04-01': 95 });
@@ -138,13 +141,12 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
 
   it('loses reported work to the next contract, paid once, even if that is learned after the day was closed', async () => {
     const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z', { maxLoweredFraction: 0.2 });
-    const { sandbox, contractId, setClock, work, live, learn, readAndReport, reported, jobId, trainerId } = world;
+    const { sandbox, contractId, setClock, work, live, learn, renew, readAndReport, reported } = world;
     work('a', 60);
     setClock('2026-04-01T12:00:00.000Z');
     sandbox.endContract(contractId);
     setClock('2026-04-01T14:00:00.000Z');
-    const trainers = [{ opentrainUserId: trainerId }];
-    const second = sandbox.hire({ jobId, trainers }).contractId;
+    const second = renew();
     work('b', 5);
     await live('2026-04-20T09:00:00.000Z');
     expect(reported()).toEqual({ '2026-04-01': 65 });
@@ -176,6 +178,101 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect(await readAndReport()).toMatchObject({ sent: 2, lowered: 1 });
     expect([reported(), reported(second)]).toEqual([{ '2026-04-01': 60 }, { '2026-04-01': 35 }]);
     expect((await whys()).every(([, why]) => why === null)).toBe(true);
+  });
+});
+
+describeAnyDatabase('a contract that follows another on one day', (openFresh) => {
+  const pieces = (count: number) => ({ seconds: 60 * count, tasks: count, labels: count });
+
+  async function openNoon() {
+    const world = await openOneWorker(await openFresh(), '2026-04-01T12:00:00.000Z');
+    const { engine } = world;
+    const pass = (ms: number) => engine.clock.advance(ms);
+    /** Each piece takes a minute. */
+    function workOn(...ids: string[]): void {
+      for (const id of ids) {
+        pass(60_000);
+        world.work(id, 60);
+      }
+    }
+    return { ...world, pass, workOn };
+  }
+
+  it('begins when its event says, before any reading', async () => {
+    const { engine, ctx } = await openUsageWorld(await openFresh());
+    const day = '2026-03-14';
+    const said = (type: string, more: Partial<EventWish>) =>
+      fullEvent({ type, project: 'signs', trainer: 't1', ...more });
+    await engine.apply([
+      said('contract.started', { id: '1', contract: 'old', startDate: '2026-03-10T08:00:00Z' }),
+      said('contract.ended', { id: '2', contract: 'old', createdAt: `${day}T18:00:00.000Z` }),
+      said('contract.started', { id: '3', contract: 'new', startDate: '2026-03-15T09:00:00Z' }),
+    ]);
+    const key = { tool: 'studio', scope: 'signs', memberId: 'm1', trainerId: 't1' };
+    const counts = { seconds: 60, tasks: 1, labels: 3 };
+    await engine.database.kysely
+      .insertInto('usageDay')
+      .values({ ...key, day, ...counts, isFrozen: false, seenAt: `${day}T20:00:00.000Z` })
+      .execute();
+    const { due, held } = await attributeTrainers(ctx, ctx.database.kysely, { trainerIds: ['t1'], fromDay: '' });
+    expect(held).toEqual([]);
+    expect(due).toMatchObject([{ contractId: 'old', day, counts }]);
+  });
+
+  it('is lowered by its deleted work, and the other by its own', async () => {
+    const { tool, sandbox, workOn, pass, renew, learn, read, report, consumed, contractId } = await openNoon();
+    workOn('a', 'b');
+    sandbox.endContract(contractId);
+    pass(1000);
+    const second = renew();
+    await learn();
+    workOn('c', 'd');
+    await read();
+    await report();
+    tool.erase('a', 'd');
+    await read();
+    expect(await report()).toMatchObject({ sent: 0, held: 0 });
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 2, lowered: 2, held: 0 });
+    expect([consumed(contractId), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+  });
+
+  /** Out after the first contract, in again for the second, with a piece of work for each. */
+  async function openReturn() {
+    const world = await openNoon();
+    const { workOn, end, hireAgain, readAndReport, read, report, pass } = world;
+    workOn('a');
+    await readAndReport();
+    await end();
+    await read();
+    pass(3_600_000);
+    const second = await hireAgain();
+    workOn('b');
+    await read(true);
+    await report();
+    return { ...world, second };
+  }
+
+  it('does not change the other if it begins after a removal', async () => {
+    const { consumed, contractId, second, workOn, read, report } = await openReturn();
+    expect([consumed(contractId), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+    workOn('c');
+    await read(true);
+    expect(await report()).toMatchObject({ sent: 1, held: 0 });
+    expect([consumed(contractId), consumed(second)]).toEqual([pieces(1), pieces(2)]);
+  });
+
+  it('does not make up for work of the other that was deleted since', async () => {
+    const { tool, consumed, contractId, second, workOn, read, report, ctx, decide } = await openReturn();
+    tool.erase('a');
+    workOn('c');
+    await read(true);
+    expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
+    expect([consumed(contractId), consumed(second)]).toEqual([pieces(1), pieces(1)]);
+    expect(await listHeld(ctx)).toMatchObject([{ reason: 'unknown_instants', counts: pieces(2) }]);
+    await decide(second);
+    expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1, held: 0 });
+    expect([consumed(contractId), consumed(second)]).toEqual([pieces(0), pieces(2)]);
   });
 });
 

@@ -12,21 +12,22 @@ import { until } from '../until.ts';
 import { openUsageWorld } from '../usage-harness.ts';
 import type { AlertStage, AlertStories } from './alert-story.ts';
 
-async function openWork(openFresh: OpenFresh) {
+/** A trainer at work, and the announcing of what troubles it. */
+export async function openWork(openFresh: OpenFresh) {
   const alerting = createAlerting();
   const world = await openUsageWorld(await openFresh(), { maxLoweredFraction: 0.2, hears: alerting.hears });
   await world.link('signs');
   const hired = world.hire();
   await world.learn();
   world.engine.clock.advance(minutes);
-  const at = world.engine.clock.now().toISOString();
   return {
     ...world,
     alerting,
     hired,
     /** So many seconds of one piece of work, as the tool shows it from now on. */
-    async work(seconds: number) {
-      world.tool.items.set('signs', new Map([['a', { memberId: hired.memberId, seconds, labels: 1, at }]]));
+    async workFor(seconds: number, itemId = 'a') {
+      const known = world.tool.items.get('signs')?.get(itemId);
+      world.work(itemId, hired.memberId, { ...known, seconds });
       await world.read(true);
       return await world.report();
     },
@@ -85,32 +86,32 @@ export const workStories = {
   },
 
   async usage_held(openFresh) {
-    const { alerting, work } = await openWork(openFresh);
+    const { alerting, workFor } = await openWork(openFresh);
     // More than a day has.
-    return { alerting, find: () => work(90_000), end: () => work(100) };
+    return { alerting, find: () => workFor(90_000), end: () => workFor(100) };
   },
 
   async usage_refused(openFresh) {
-    const { alerting, work, sandbox, hired, engine } = await openWork(openFresh);
+    const { alerting, workFor, sandbox, hired, engine } = await openWork(openFresh);
     const standIn = { opentrainUserId: 'stand-in' };
     sandbox.replaceParticipant(hired.contractId, { leaves: hired.trainerId, joins: standIn });
     return {
       alerting,
-      find: () => work(100),
+      find: () => workFor(100),
       async end() {
         engine.clock.advance(24 * hours);
         sandbox.replaceParticipant(hired.contractId, {
           leaves: 'stand-in',
           joins: { opentrainUserId: hired.trainerId },
         });
-        await work(200);
+        await workFor(200);
       },
     };
   },
 
   async usage_miscounted(openFresh) {
-    const { alerting, work, engine, ctx } = await openWork(openFresh);
-    await work(100);
+    const { alerting, workFor, engine, ctx } = await openWork(openFresh);
+    await workFor(100);
     startLoops(createReportWorker(ctx, async () => undefined));
     const settings = async () => JSON.stringify(await engine.rows('setting'));
     await until('the schedule is known', settings, (rows) => rows.includes('usage_reported_tick'));

@@ -156,11 +156,6 @@ it.each([
   expect(attribute(candidates, moments)).toBe(`${shares}, several_contracts`);
 });
 
-it('holds a day of two contracts without known pieces', () => {
-  const counts = { seconds: 60, tasks: 1, labels: 3 };
-  expect(attribute([first, second], [], { counts })).toBe('several_contracts');
-});
-
 it.each([
   ['its pieces add up to less', three, { counts: { seconds: 240, tasks: 4, labels: 12 } }],
   ['its pieces add up to more', three, { counts: { seconds: 180, tasks: 3, labels: 8 } }],
@@ -200,12 +195,6 @@ it.each([
   ],
 ])('gives a contract, after another ended the day before, %s', (_what, moments, changes, expected) => {
   expect(attribute([late, second], moments, changes)).toBe(expected);
-});
-
-it('holds a day after the last end', () => {
-  const counts = { seconds: 60, tasks: 1, labels: 3 };
-  const over = contract('c2', '2026-03-14T20:00:00.000Z to 2026-03-14T22:00:00.000Z');
-  expect(attribute([late, over], [], { counts })).toBe('after_end');
 });
 
 it('adds the part that an operator assigns to the share of the contract', () => {

@@ -2,35 +2,26 @@ import { expect, it } from 'vitest';
 import { listLowerings } from '../../../src/usage/due/decide-held.ts';
 import { differenceOf } from '../../../src/usage/due/explain-day.ts';
 import { showUsage } from '../../../src/usage/due/show-usage.ts';
+import { openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
-import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+const today = '2026-03-15';
 
 describeAnyDatabase('the receipts of a contract', (openFresh) => {
-  async function openWork({ maxLoweredFraction = 1 } = {}) {
-    const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
-    const { engine, tool, ctx, consumed } = world;
-    await world.link('signs');
-    const { contractId, memberId, trainerId } = world.hire();
-    await world.learn();
-    const today = () => engine.clock.now().toISOString().slice(0, 10);
-    function work(id: string, seconds: number): void {
-      const at = engine.clock.now().toISOString();
-      const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
-      tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
-    }
+  async function openWork() {
+    const world = await openOneWorker(await openFresh(), `${today}T12:00:00.000Z`);
+    const { ctx, contractId } = world;
+    world.engine.clock.advance(60_000);
     const show = async () => {
       const shown = await showUsage(ctx, { install: 'acme', contractId });
-      return { ...shown, unreported: differenceOf(consumed(contractId), shown.reported) };
+      return { ...shown, unreported: differenceOf(world.consumed(contractId), shown.reported) };
     };
-    engine.clock.advance(60_000);
-    return { ...world, contractId, trainerId, today, work, show };
+    return { ...world, show };
   }
 
   it('show what each source has, what was sent, and what was answered', async () => {
-    const { engine, read, report, work, show, today, trainerId } = await openWork();
+    const { engine, read, report, work, show, trainerId } = await openWork();
     work('a', 60);
     await read();
     const seenAt = engine.clock.now().toISOString();
@@ -43,7 +34,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
       days: [
         {
           trainerId,
-          day: today(),
+          day: today,
           due: counts,
           sent: counts,
           why: null,
@@ -62,33 +53,8 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     });
   });
 
-  it('say why the tool and the ledger differ, day by day', async () => {
-    const { engine, read, report, work, show, tool } = await openWork({ maxLoweredFraction: 0.1 });
-    work('old', 60);
-    await read(true);
-    await report();
-    const whys = async () => (await show()).days.map(({ why, difference }) => [why, difference]);
-    expect(await whys()).toMatchObject([[null, { seconds: 0 }]]);
-    work('a', 40);
-    await read(true);
-    expect(await whys()).toMatchObject([['not_sent', { seconds: 40, tasks: 1 }]]);
-    await report();
-    tool.items.get('signs')?.delete('old');
-    await read(true);
-    await report();
-    expect(await whys()).toMatchObject([['lowering_held', { seconds: -60 }]]);
-    await report({ acceptsLowered: true });
-    expect(await whys()).toMatchObject([[null, { seconds: 0 }]]);
-    engine.clock.advance(14 * dayMs + dayMs);
-    await report();
-    const old = tool.items.get('signs')?.get('a');
-    if (old !== undefined) Object.assign(old, { seconds: 99, changedAt: engine.clock.now().toISOString() });
-    await read(true);
-    expect(await whys()).toMatchObject([['late', { seconds: 59 }]]);
-  });
-
   it('list lowered days, however little, until they have risen again', async () => {
-    const { read, report, work, show, tool, ctx, today } = await openWork();
+    const { read, report, work, show, tool, ctx } = await openWork();
     const lowerings = async () =>
       (await listLowerings(ctx, ['acme'])).map(({ state, day, from, to }) => [state, day, from.seconds, to?.seconds]);
     for (const [id, seconds] of Object.entries({ a: 60, b: 30, c: 5 })) work(id, seconds);
@@ -96,16 +62,16 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     await report();
     expect(await lowerings()).toEqual([]);
     for (const id of ['b', 'c']) {
-      tool.items.get('signs')?.delete(id);
+      tool.erase(id);
       await read(true);
       await report();
     }
-    expect(await lowerings()).toEqual([['reported', today(), 95, 60]]);
+    expect(await lowerings()).toEqual([['reported', today, 95, 60]]);
     expect((await show()).days).toMatchObject([{ report: { lowered: { from: { seconds: 95 } } }, why: null }]);
     work('d', 10);
     await read();
     await report();
-    expect(await lowerings()).toEqual([['reported', today(), 95, 70]]);
+    expect(await lowerings()).toEqual([['reported', today, 95, 70]]);
     for (const id of ['e', 'f']) work(id, 20);
     await read();
     await report();

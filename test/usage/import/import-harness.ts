@@ -15,20 +15,7 @@ import type { OpenFresh } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 
-/** Imports in a database of the test's own, at noon of 2026-03-15. */
-export interface ImportWorld {
-  engine: Engine;
-  ctx: Context;
-  /** Writes lines of CSV, which do not count yet. */
-  prepare(lines: readonly string[], options?: PrepareOptions): Promise<PreparedImport>;
-  /** Writes them and makes them count. @returns the id of the import */
-  take(lines: readonly string[], options?: PrepareOptions): Promise<number>;
-  count(id: number): Promise<void>;
-  undo(id: number): Promise<void>;
-  clear(): Promise<void>;
-  /** Observations as `day work trainer seconds/tasks source`, with `back` for withdrawn work. */
-  observed(): Promise<string[]>;
-}
+export type ImportWorld = Awaited<ReturnType<typeof openImportWorld>>;
 
 export interface PrepareOptions {
   header?: string;
@@ -40,8 +27,11 @@ export interface PrepareOptions {
 const usualHeader = 'workDate,contractId,totalSeconds';
 const by = { actor: 'ada', at: 'now' };
 
-/** One person on `cmc1`, of the project `street-signs`; two on `cmc2`, of the project `lamps`. */
-export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld> {
+/**
+ * Imports in a database of the test's own, at noon of 2026-03-15: one person is on `cmc1`, of the project
+ * `street-signs`, and two are on `cmc2`, of the project `lamps`.
+ */
+export async function openImportWorld(openFresh: OpenFresh) {
   const engine = createEngine(await openFresh());
   for (const install of ['acme', 'globex']) {
     await engine.apply([hire('cmc1', 'cmu1', 'street-signs')], install);
@@ -55,18 +45,21 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
   return {
     engine,
     ctx,
-    prepare: (lines, options) => prepareLines(ctx, lines, options),
-    async take(lines, options) {
+    /** Writes lines of CSV, which do not count yet. */
+    prepare: (lines: readonly string[], options?: PrepareOptions) => prepareLines(ctx, lines, options),
+    /** Writes them and makes them count. @returns the id of the import */
+    async take(lines: readonly string[], options?: PrepareOptions): Promise<number> {
       engine.clock.advance(1000);
       const { id, preview } = await prepareLines(ctx, lines, options);
       if (id === null) throw new Error(JSON.stringify(preview));
       await countImport(ctx, by, id);
       return id;
     },
-    count: (id) => countImport(ctx, by, id),
-    undo: (id) => undoImport(ctx, by, id),
+    count: (id: number) => countImport(ctx, by, id),
+    undo: (id: number) => undoImport(ctx, by, id),
     clear: () => clearImports(ctx, { signal, onProgress }),
-    async observed() {
+    /** Observations as `day work trainer seconds/tasks source`, with `back` for withdrawn work. */
+    async observed(): Promise<string[]> {
       const of = { trainerIds: ['cmu1', 'cmu2', 'cmu3'], fromDay: '' };
       const all = await importedObservations(ctx.database, ctx.database.kysely, of);
       return all
@@ -124,4 +117,9 @@ export async function countRows({ database }: Engine): Promise<[number, number]>
     const entries = await tx.selectFrom('usageImportEntry').select('line').execute();
     return [imports.length, entries.length];
   });
+}
+
+/** The day so many days before 2026-03-15. */
+export function dayBack(days: number): string {
+  return new Date(Date.UTC(2026, 2, 15) - days * 86_400_000).toISOString().slice(0, 10);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Row } from '../../../src/db/schema.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
-import { type ImportWorld, openImportWorld, prepareLines, toText } from './import-harness.ts';
+import { dayBack, type ImportWorld, openImportWorld, prepareLines, toText } from './import-harness.ts';
 
 const none = { seconds: null, tasks: null, labels: null };
 
@@ -136,9 +136,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
   it('lists the first lines of the file, whatever their trainer, and counts the others', async () => {
     const world = await openImportWorld(openFresh);
     const header = 'workDate,contractId,opentrainUserId,totalSeconds';
-    const days = Array.from({ length: 700 }, (_, back) =>
-      new Date(Date.UTC(2026, 2, 15) - back * 86_400_000).toISOString().slice(0, 10),
-    );
+    const days = Array.from({ length: 700 }, (_, back) => dayBack(back));
     const lines = days.flatMap((day) => [`${day},cmc2,cmu3,60`, `${day},cmc2,cmu2,60`]);
     const found = await preview(world, lines, { header, listAtMost: 3 });
     expect(found.lines.map((text) => text.split(' ')[0])).toEqual(['2', '3', '4']);

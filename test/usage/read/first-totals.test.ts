@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { decideHeld } from '../../../src/usage/due/decide-held.ts';
+import { listHeld } from '../../../src/usage/due/held-store.ts';
 import { listFallenTotals } from '../../../src/usage/read/total-store.ts';
 import { toolObservations } from '../../../src/usage/read/work-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
@@ -25,8 +27,9 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     };
     const hire = async (id = trainerId, onJob = jobId) => {
       engine.clock.advance(minuteMs);
-      sandbox.hire({ jobId: onJob, trainers: [{ opentrainUserId: id }] });
+      const { contractId } = sandbox.hire({ jobId: onJob, trainers: [{ opentrainUserId: id }] });
       await world.learn();
+      return contractId;
     };
     /** Due and held work. */
     async function observed(scope = 'signs') {
@@ -122,6 +125,30 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await engine.rows('usageStale')).toMatchObject([{ trainerId, fromDay: '2026-03-15' }]);
     await show(503);
     expect(await observed()).toEqual({ counted: 3, held: 500 });
+  });
+
+  it.each([
+    ['is sent if an operator assigns it', true, { sent: 1, held: 0 }],
+    ['is never sent if an operator discards it', false, { outcome: 'clean', held: 0 }],
+  ])('%s', async (_what, isTheirs, outcome) => {
+    const { show, hire, report, consumed, ctx, engine } = await openTotals();
+    const contractId = await hire();
+    await show(500);
+    expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
+    engine.clock.advance(20 * 24 * 60 * minuteMs);
+    await show(512);
+    expect(await report()).toMatchObject({ sent: 1, held: 1 });
+    expect(consumed(contractId).tasks).toBe(12);
+    const [held] = await listHeld(ctx);
+    await decideHeld(ctx, { actor: 'ada', at: '' }, held?.id ?? '', isTheirs ? contractId : null);
+    expect(await report()).toMatchObject(outcome);
+    const before = isTheirs ? 500 : 0;
+    expect(consumed(contractId).tasks).toBe(before + 12);
+    const state = isTheirs ? 'assigned' : 'discarded';
+    expect(await listHeld(ctx)).toMatchObject([{ counts: { tasks: 500 }, reason: 'first_total', state }]);
+    await show(513);
+    expect(await report()).toMatchObject({ sent: 1 });
+    expect(consumed(contractId).tasks).toBe(before + 13);
   });
 
   it('is not held if it is zero', async () => {

@@ -207,22 +207,13 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300])('refuses %s as a coun
 /** An instant in a zone, and its day there. */
 it.each([
   ['the last second before the day of 23 hours', 'Europe/Berlin', '2026-03-28T22:59:59.999Z', '2026-03-28'],
-  ['the first second of that day', 'Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29'],
   ['the skipped hour', 'Europe/Berlin', '2026-03-29T01:30:00Z', '2026-03-29'],
-  ['the last second of that day', 'Europe/Berlin', '2026-03-29T21:59:59.999Z', '2026-03-29'],
-  ['the day after it', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-30'],
-  ['the first second of the day of 25 hours', 'Europe/Berlin', '2026-10-24T22:00:00Z', '2026-10-25'],
   ['the repeated hour', 'Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25'],
   ['the repeated hour, the second time', 'Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25'],
-  ['the last second of that day', 'Europe/Berlin', '2026-10-25T22:59:59.999Z', '2026-10-25'],
-  ['the day after it', 'Europe/Berlin', '2026-10-25T23:00:00Z', '2026-10-26'],
-  ['the last second before the day of 23 hours', 'America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07'],
   ['the first second of that day', 'America/New_York', '2026-03-08T05:00:00Z', '2026-03-08'],
   ['the last second of that day', 'America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
-  ['the day after it', 'America/New_York', '2026-03-09T04:00:00Z', '2026-03-09'],
   ['the first second of the day of 25 hours', 'America/New_York', '2026-11-01T04:00:00Z', '2026-11-01'],
   ['the last second of that day', 'America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
-  ['the day after it', 'America/New_York', '2026-11-02T05:00:00Z', '2026-11-02'],
   ['the first second of the day of 24 hours and a half', 'Australia/Lord_Howe', '2026-04-04T13:00:00Z', '2026-04-05'],
   ['the last second of that day', 'Australia/Lord_Howe', '2026-04-05T13:29:59.999Z', '2026-04-05'],
   ['the day after it', 'Australia/Lord_Howe', '2026-04-05T13:30:00Z', '2026-04-06'],
@@ -238,13 +229,8 @@ it.each([
   ['the last second before that', 'Asia/Kathmandu', '2026-03-14T18:14:59.999Z', '2026-03-14'],
   ['the leap day', 'UTC', '2028-02-29T23:59:59.999Z', '2028-02-29'],
   ['the day after it', 'UTC', '2028-03-01T00:00:00Z', '2028-03-01'],
-  ['the leap day in the first zone', 'Pacific/Kiritimati', '2028-02-28T10:00:00Z', '2028-02-29'],
-  ['the leap day in the last zone', 'Etc/GMT+12', '2028-03-01T11:59:59.999Z', '2028-02-29'],
-  ['a year without a leap day', 'America/New_York', '2026-03-01T04:59:59.999Z', '2026-02-28'],
   ['the end of a year', 'America/New_York', '2027-01-01T04:59:59.999Z', '2026-12-31'],
   ['the beginning of a year', 'Pacific/Kiritimati', '2026-12-31T10:00:00Z', '2027-01-01'],
-  ['the end of a year in the last zone', 'Etc/GMT+12', '2027-01-01T11:59:59.999Z', '2026-12-31'],
-  ['the beginning of a year at a quarter past', 'Asia/Kathmandu', '2026-12-31T18:15:00Z', '2027-01-01'],
 ])('counts %s in %s on its day', (_what, timeZone, instant, day) => {
   const at = new Date(instant).toISOString();
   const piece = item('a', { doneAt: at, changedAt: at });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { describeAnyDatabase } from '../../support/tries.ts';
-import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const crowd = 40;
 
@@ -19,15 +19,9 @@ describeAnyDatabase('a reading of work', (openFresh) => {
     await world.link('signs');
     const hired = Array.from({ length: crowd }, () => world.hire());
     await world.learn();
-    const items = new Map<string, ItemWork>();
-    world.tool.items.set('signs', items);
-    function work(itemId: string, memberId: string, seconds = 100): void {
-      const at = world.engine.clock.now().toISOString();
-      items.set(itemId, { memberId, seconds, labels: 3, at });
-    }
     for (const { memberId, email } of hired) {
       world.tool.emails.set(memberId, email);
-      work(`one of ${memberId}`, memberId);
+      world.work(`one of ${memberId}`, memberId);
     }
     world.engine.clock.advance(60_000);
     async function countRead(isComplete: boolean): Promise<number> {
@@ -37,27 +31,27 @@ describeAnyDatabase('a reading of work', (openFresh) => {
       return transactions - before;
     }
     await countRead(true);
-    return { world, hired, work, items, countRead };
+    return { world, hired, countRead };
   }
 
   it('writes nothing about members without new work', async () => {
-    const { hired, work, countRead } = await open();
+    const { world, hired, countRead } = await open();
     expect(await countRead(true)).toBeLessThan(crowd);
     const ofNobody = await countRead(false);
     expect(ofNobody).toBeLessThan(crowd);
-    for (const { memberId } of hired.slice(0, 3)) work(`two of ${memberId}`, memberId);
+    for (const { memberId } of hired.slice(0, 3)) world.work(`two of ${memberId}`, memberId);
     expect(await countRead(false)).toBe(ofNobody + 1);
   });
 
   it('writes grown, lowered and removed work, and the state of members who were removed since', async () => {
-    const { world, hired, work, items, countRead } = await open();
+    const { world, hired, countRead } = await open();
     const [grown, shrunk, gone, ended] = hired;
     if (!grown || !shrunk || !gone || !ended) throw new Error('too few were hired');
     await world.report();
     const ofNobody = await countRead(true);
-    work(`one of ${grown.memberId}`, grown.memberId, 150);
-    work(`one of ${shrunk.memberId}`, shrunk.memberId, 50);
-    items.delete(`one of ${gone.memberId}`);
+    world.work(`one of ${grown.memberId}`, grown.memberId, { seconds: 150 });
+    world.work(`one of ${shrunk.memberId}`, shrunk.memberId, { seconds: 50 });
+    world.tool.erase(`one of ${gone.memberId}`);
     expect(await countRead(true)).toBe(ofNobody + 1);
     world.sandbox.endContract(ended.contractId);
     await world.learn();

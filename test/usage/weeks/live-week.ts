@@ -8,19 +8,16 @@ import { read, report, take } from './steps.ts';
 import { noteAnswered, noteSending, type Week } from './week.ts';
 import { openWorld } from './world.ts';
 
-/** Lives through weeks in one database, which is emptied between them: creating one takes longer than a week. */
-export interface Weeks {
-  /** @returns what was wrong at the end */
-  live(plan: Plan, onLog?: (line: string) => void): Promise<string[]>;
-  close(): Promise<void>;
-}
+export type Weeks = Awaited<ReturnType<typeof openWeeks>>;
 
-export async function openWeeks(): Promise<Weeks> {
+/** Lives through weeks in one database, which is emptied between them: creating one takes longer than a week. */
+export async function openWeeks() {
   const database = openDatabase('sqlite::memory:');
   await migrate(database);
   const tables = await listTables(database);
   return {
-    async live(plan, onLog = () => undefined) {
+    /** @returns what was wrong at the end */
+    async live(plan: Plan, onLog: (line: string) => void = () => undefined): Promise<string[]> {
       await empty(database, tables);
       return await liveThrough(database, plan, onLog);
     },

@@ -19,21 +19,6 @@ export interface Told {
   answeredMs: number | null;
 }
 
-/** The marketplace, with faults of the network. */
-export interface Market {
-  stored: Map<string, Counts>;
-  told: Map<string, Told>;
-  /** Contracts, and days of contracts, that it refuses. */
-  refused: Set<string>;
-  fates: Fate[];
-  /** Delivers requests that are on their way, or loses them. */
-  arrive(): void;
-  /** Called with the keys of sent days and of answered days. */
-  onSending: (key: string) => void;
-  onAnswered: (key: string) => void;
-  source: Source;
-}
-
 /** After this time, no request arrives any more. */
 const longestMs = 10 * 60_000;
 
@@ -42,16 +27,21 @@ export function isInDoubt(told: Told | undefined): boolean {
   return told.answeredMs === null || told.answeredMs < told.unheardMs + longestMs;
 }
 
-export function createMarket(now: () => number): Market {
+/** The marketplace, with faults of the network. */
+export function createMarket(now: () => number) {
   let underWay: (() => void)[] = [];
-  const market: Market = {
-    stored: new Map(),
-    told: new Map(),
-    refused: new Set(),
-    fates: [],
-    onSending: () => undefined,
-    onAnswered: () => undefined,
-    arrive() {
+  const market = {
+    stored: new Map<string, Counts>(),
+    told: new Map<string, Told>(),
+    /** Contracts, and days of contracts, that it refuses. */
+    refused: new Set<string>(),
+    fates: [] as Fate[],
+    /** Called with the keys of sent days. */
+    onSending: (_key: string): void => undefined,
+    /** Called with the keys of answered days. */
+    onAnswered: (_key: string): void => undefined,
+    /** Delivers requests that are on their way, or loses them. */
+    arrive(): void {
       for (const one of underWay) one();
       underWay = [];
     },

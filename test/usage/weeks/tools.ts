@@ -24,35 +24,25 @@ export interface Shown {
   totals: { trainer: string; tasks: number }[];
 }
 
-/** Three tools: one lists pieces with instants, one counts by day, one has running totals. */
-export interface Tools {
-  pieces: Map<string, Piece>;
-  tasks: Set<string>;
-  /** Seconds by trainer and day. */
-  days: Map<string, Map<string, number>>;
-  totals: Map<string, number>;
-  /** The existing accounts: tool and trainer. */
-  accounts: Set<string>;
-  /** The pieces that a reading had. */
-  known: Set<string>;
-  /** Whether the next readings break off. */
-  isBroken: boolean;
-  /** What readings were shown since the last clearing. */
-  shown: Shown[];
-  adapters: Map<string, Adapter>;
-}
+export type Tools = ReturnType<typeof createTools>;
 
-export function createTools(): Tools {
-  const tools: Tools = {
-    pieces: new Map(),
-    tasks: new Set(),
-    days: new Map(),
-    totals: new Map(),
-    accounts: new Set(),
-    known: new Set(),
+/** Three tools: one lists pieces with instants, one counts by day, one has running totals. */
+export function createTools() {
+  const tools = {
+    pieces: new Map<string, Piece>(),
+    tasks: new Set<string>(),
+    /** Seconds by trainer and day. */
+    days: new Map<string, Map<string, number>>(),
+    totals: new Map<string, number>(),
+    /** The existing accounts: tool and trainer. */
+    accounts: new Set<string>(),
+    /** The pieces that a reading had. */
+    known: new Set<string>(),
+    /** Whether the next readings break off. */
     isBroken: false,
-    shown: [],
-    adapters: new Map(),
+    /** What readings were shown since the last clearing. */
+    shown: [] as Shown[],
+    adapters: new Map<string, Adapter>(),
   };
   tools.adapters.set('studio', createAdapter(tools, showPieces));
   tools.adapters.set('tally', createAdapter(tools, showDays));

@@ -21,7 +21,7 @@ import { createMetrics } from '../../../src/lib/metrics.ts';
 import { lockEvidence } from '../../../src/memberships/derivation-store.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
 import { keepScopes, listWorkScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';
-import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import {
   type ContractFact,
   dayMs,
@@ -33,39 +33,27 @@ import {
   toIso,
   toolOf,
 } from './facts.ts';
-import { createMarket, type Market } from './market.ts';
+import { createMarket } from './market.ts';
 import type { Plan } from './plan.ts';
-import { createTools, type Tools } from './tools.ts';
+import { createTools } from './tools.ts';
 
 export const lookbackDays = 4;
 export const by = { actor: 'ada', at: 'now' };
 export const { signal } = new AbortController();
 
-/** Gangway's usage side over a database, three tools and a marketplace. */
-export interface World {
-  plan: Plan;
-  database: Database;
-  ctx: Context;
-  clock: FakeClock;
-  tools: Tools;
-  market: Market;
-  contracts: ContractFact[];
-  /** When Gangway made an account, by tool and trainer. */
-  madeMs: Map<string, number>;
-  /** The memberships of a project. */
-  membersOf(project: Project): Promise<Row<'membership'>[]>;
-  merge(evidence: Partial<Evidence>): Promise<void>;
-}
+export type World = ReturnType<typeof openWorld>;
 
 const metrics = createMetrics();
 const logger = createLogger({ level: 'silent', destination: { write: () => undefined } });
 const box = createSecretBox(Buffer.alloc(32, 7));
 const usualConfig = Config.parse({});
 
-export function openWorld(database: Database, plan: Plan): World {
+/** Gangway's usage side over a database, three tools and a marketplace. */
+export function openWorld(database: Database, plan: Plan) {
   const clock = createFakeClock(toIso(plan.startMs));
   const tools = createTools();
   const market = createMarket(() => clock.now().getTime());
+  const madeMs = new Map<string, number>();
   const { maxLoweredFraction, keepsDeleted } = plan;
   const usage = { maxLoweredFraction, deletedTasks: keepsDeleted ? ('keep' as const) : ('lower' as const) };
   const ctx: Context = {
@@ -89,27 +77,30 @@ export function openWorld(database: Database, plan: Plan): World {
     },
     wake: () => undefined,
   };
-  const world: World = {
-    ...{ plan, database, ctx, clock, tools, market, contracts: [], madeMs: new Map() },
-    membersOf: (project) =>
+  return {
+    ...{ plan, database, ctx, clock, tools, market },
+    contracts: [] as ContractFact[],
+    /** When Gangway made an account, by tool and trainer. */
+    madeMs,
+    /** The memberships of a project. */
+    membersOf: (project: Project): Promise<Row<'membership'>[]> =>
       database.kysely
         .selectFrom('membership')
         .selectAll()
         .where('groupId', '=', project)
         .where('memberId', 'is not', null)
         .execute(),
-    async merge(evidence) {
+    async merge(evidence: Partial<Evidence>): Promise<void> {
       // The later reading counts.
       clock.advance(1000);
       const now = toInstant(clock.now());
       await inTransaction(database, async (tx) => {
         await lockEvidence(ctx, tx);
         await applyEvidence(ctx, tx, { ...emptyEvidence(), ...evidence }, now);
-        await letIn(world, tx, now);
+        await letIn({ tools, madeMs }, tx, now);
       });
     },
   };
-  return world;
 }
 
 const anInstall: Install = {
@@ -124,7 +115,11 @@ const anInstall: Install = {
 };
 
 /** As converge would do it: lets in whoever is wanted, with a new account if the tool has none. */
-async function letIn({ tools, madeMs }: World, tx: Database['kysely'], now: string): Promise<void> {
+async function letIn(
+  { tools, madeMs }: Pick<World, 'tools' | 'madeMs'>,
+  tx: Database['kysely'],
+  now: string,
+): Promise<void> {
   const waiting = await tx
     .selectFrom('membership')
     .selectAll()
