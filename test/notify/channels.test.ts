@@ -266,6 +266,13 @@ describe('a mail', () => {
     expect(box.mails).toMatchObject([{ to: ['ops@example.com'] }]);
   });
 
+  it('is refused without naming addresses if the server refuses all of them', async () => {
+    const box = await openMailBox({
+      onRcptTo: ({ address }, _, done) => done(refusal(550, `5.1.1 <${address}> unknown`)),
+    });
+    expect(await sendMail(box)).toMatchObject({ outcome: 'refused', failure: '550 5.1.1 at RCPT TO' });
+  });
+
   it('is deferred while the server is down', async () => {
     const box = await openMailBox();
     await box.close();
