@@ -27,6 +27,22 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     return { ...world, now, secondsByDay, stale };
   }
 
+  it('keeps the day it was done if it is done again', async () => {
+    const { work, now, read, secondsByDay } = await openOld();
+    work('a', 3000, { at: now() });
+    await read(true);
+    expect(await secondsByDay()).toEqual({ '01': [3050, 2] });
+  });
+
+  it('lowers its old day after an edit to less only by a complete reading', async () => {
+    const { edit, read, secondsByDay } = await openOld();
+    edit('a', 2000);
+    await read();
+    expect(await secondsByDay()).toEqual({ '01': [3050, 2] });
+    await read(true);
+    expect(await secondsByDay()).toEqual({ '01': [2050, 2] });
+  });
+
   it('lowers no day of the ended membership after an edit to less if its trainer was hired again', async () => {
     const { tool, work, end, hireAgain, now, read, secondsByDay } = await openOld();
     await end();
