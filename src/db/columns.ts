@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { ColumnType, RawBuilder } from 'kysely';
+import type { ColumnType } from 'kysely';
 import type { Absences } from '../domain/evidence.ts';
 
 /**
@@ -20,10 +20,7 @@ interface ColumnFacts {
   ahead?: WhenAhead;
   isFlag?: boolean;
   isNullable?: boolean;
-  isUnique?: boolean;
-  default?: string | number;
-  /** The table whose `id` it refers to. */
-  references?: string;
+  hasDefault?: boolean;
   /** Returns what an encrypted value is bound to, from the columns of its row. */
   contextOf?(row: object): string;
   /** The column with the digest of an encrypted value, and the text that is digested. */
@@ -43,17 +40,9 @@ export class Column<Read, Inserted = Read> {
     return new Column({ ...this.facts, isNullable: true });
   }
 
-  /** The value of a row that is inserted without one. */
-  default(value: Read & (string | number | boolean)): Column<Read, Inserted | undefined> {
-    return new Column({ ...this.facts, default: typeof value === 'boolean' ? Number(value) : value });
-  }
-
-  references(table: string): Column<Read, Inserted> {
-    return new Column({ ...this.facts, references: table });
-  }
-
-  unique(): Column<Read, Inserted> {
-    return new Column({ ...this.facts, isUnique: true });
+  /** The database has a value for rows that are inserted without one. */
+  optional(): Column<Read, Inserted | undefined> {
+    return new Column({ ...this.facts, hasDefault: true });
   }
 }
 
@@ -80,26 +69,15 @@ export const instant = (ahead: 'now' | 'lease' | 'grace' | 'kept' = 'now') =>
 export const version = () => new Column<string>({ type: 'text', ahead: 'version' });
 export const absences = () => new Column<Absences>({ type: 'text', ahead: 'absences' });
 
-interface Index<Name> {
-  on: (Name | RawBuilder<unknown>)[];
-  isUnique?: boolean;
-  /** A condition in SQL. */
-  where?: string;
-}
-
 export interface Table<Name extends string = string> {
+  /** The primary key. */
+  key: Name[];
   columns: Record<Name, Column<unknown>>;
-  /** The primary key, if it is not a counter. */
-  key?: Name[];
-  unique?: Name[];
-  /** By name, without the name of the table at its beginning. */
-  indexes?: Record<string, Index<Name> | Index<Name>['on']>;
-  withoutRowid?: boolean;
 }
 
 export function table<Columns extends Table['columns']>(
+  key: Extract<keyof Columns, string>[],
   columns: Columns,
-  facts: Omit<Table<Extract<keyof Columns, string>>, 'columns'> = {},
 ): Omit<Table, 'columns'> & { columns: Columns } {
-  return { columns, ...facts };
+  return { key, columns };
 }

@@ -1,13 +1,29 @@
 import { sql } from 'kysely';
-import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
-import { up as createTables } from '../../migrations/0001-initial.ts';
+import { type MigrationResult, Migrator } from 'kysely/migration';
+import { initial } from '../../migrations/0001-initial.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
 import { writeStatistics } from './sqlite-statistics.ts';
 
-/** Append-only. A released name is never changed or removed. */
-const migrations: Record<string, Migration> = { '0001-initial': { up: createTables } };
+/** Each as statements of SQL, in the words of `dialectWords`. Append-only: a migration that is released never changes. */
+export const migrations: Readonly<Record<string, string>> = { '0001-initial': initial };
+
+const dialectWords = {
+  sqlite: {
+    TEXT: 'text',
+    BYTES: 'blob',
+    COUNTER: 'integer primary key autoincrement',
+    'without rowid': 'without rowid',
+  },
+  postgres: {
+    // Sorted by bytes, as SQLite does. The locale of a database would sort otherwise.
+    TEXT: 'text collate "C"',
+    BYTES: 'bytea',
+    COUNTER: 'bigint generated always as identity primary key',
+    'without rowid': '',
+  },
+};
 
 /**
  * The compatibility number of the tables. A migration raises it if older versions cannot work with its tables. A new column
@@ -22,8 +38,8 @@ const compatibility = 1;
  * @returns the names of the migrations that were run
  * @throws AppError `conflict` if a newer version has made the database unreadable for this one
  */
-export async function migrate(database: Database): Promise<string[]> {
-  const run = (db: Transaction) => runMigrations(database, db);
+export async function migrate(database: Database, all = migrations): Promise<string[]> {
+  const run = (db: Transaction) => runMigrations(database, db, all);
   // Kysely locks PostgreSQL by itself. On SQLite, a transaction around everything locks.
   const executed =
     database.dialect === 'postgres'
@@ -40,8 +56,8 @@ export async function migrate(database: Database): Promise<string[]> {
  * The names of the migrations that this version would run. It changes nothing. Every command begins with this, and Kysely
  * would look at every column of every table to tell.
  */
-export async function listPending(dialect: Database['dialect'], db: Transaction): Promise<string[]> {
-  const names = Object.keys(migrations);
+export async function listPending(dialect: Database['dialect'], db: Transaction, all = migrations): Promise<string[]> {
+  const names = Object.keys(all);
   const { rows: found } = await findTable[dialect].execute(db);
   if (found.length === 0) return names;
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
@@ -54,10 +70,18 @@ const findTable = {
   postgres: sql`select oid from pg_class where oid = to_regclass('kysely_migration')`,
 };
 
-async function runMigrations({ dialect }: Database, db: Transaction): Promise<string[]> {
+async function runMigrations({ dialect }: Database, db: Transaction, all: typeof migrations): Promise<string[]> {
   // Kysely would refuse a database with migrations of a newer version. Here `compatibility` decides that.
-  if ((await listPending(dialect, db)).length === 0) return [];
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  if ((await listPending(dialect, db, all)).length === 0) return [];
+  const words: Record<string, string> = dialectWords[dialect];
+  const toMigration = (text: string) => ({
+    async up(tx: Transaction) {
+      const statements = text.replaceAll(/\b(TEXT|BYTES|COUNTER|without rowid)\b/g, (word) => words[word] ?? word);
+      for (const statement of statements.split(/;\n/).slice(0, -1)) await sql.raw(statement).execute(tx);
+    },
+  });
+  const provided = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, toMigration(text)]));
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => provided } });
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) {
     const name = results.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';

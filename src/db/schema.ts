@@ -9,8 +9,8 @@ import { tools } from './schema/tools.ts';
 import { usage } from './schema/usage.ts';
 
 /**
- * Every table. The row types, the initial migration, the columns that are cut back after the clock was ahead, the sealed
- * columns and the flags all follow from it. Names are in camel case here and in snake case in the database.
+ * Every table. The row types, the columns that are cut back after the clock was ahead, the sealed columns and the flags
+ * all follow from it. The migrations make the tables. Names are in camel case here and in snake case in the database.
  */
 const schema = {
   ...operation,
