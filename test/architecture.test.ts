@@ -45,7 +45,7 @@ const onlyIn: Record<string, RegExp> = {
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock)\.ts$/,
   pg: /^src\/db\/postgres-database\.ts$/,
   express: /^src\/(http|sandbox)\//,
-  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/http\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/adapters\/adapter\.ts$/,
+  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/http\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/(adapters\/adapter|keys\/backup-file)\.ts$/,
   'zod-openapi': /^src\/http\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,

@@ -16,6 +16,7 @@ import {
   mcpCommand,
   migrateCommand,
   openCommand,
+  restoreCommand,
   startCommand,
   templateCommand,
   tryCommand,
@@ -59,7 +60,16 @@ const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
   Marketplace: ['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', sandboxCommand],
   System: [
     ...['tools', 'settings', 'notifications', 'audit'],
-    ...[adapterCommand, keyCommand, backupCommand, migrateCommand, mcpCommand, completionCommand, versionCommand],
+    ...[
+      adapterCommand,
+      keyCommand,
+      backupCommand,
+      restoreCommand,
+      migrateCommand,
+      mcpCommand,
+      completionCommand,
+      versionCommand,
+    ],
   ],
 };
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
+import { AppError } from '../domain/errors.ts';
 import type { Instant } from '../domain/evidence.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -38,6 +39,27 @@ export async function listInstances(tx: Transaction): Promise<Instance[]> {
 /** Until the transaction ends, no instance can write its first heartbeat. SQLite locks the whole file anyway. */
 export async function lockInstances(tx: Transaction, dialect: Database['dialect']): Promise<void> {
   if (dialect === 'postgres') await sql`lock table instance in exclusive mode`.execute(tx);
+}
+
+/**
+ * @param isAlone false if another process has the SQLite database open
+ * @throws AppError `conflict` while another process uses the database
+ */
+export async function refuseRunning(
+  tx: Transaction,
+  { isAlone, clock }: { isAlone: boolean; clock: Clock },
+): Promise<void> {
+  const running = (await listInstances(tx)).filter((instance) => isInstanceRunning(instance, clock.now()));
+  if (running.length === 0 && isAlone) return;
+  const names = running.map(({ name }) => name).join(', ');
+  const says =
+    names === ''
+      ? 'Another gangway process uses the database: wait until it has finished'
+      : `Gangway is running (${names}): stop it`;
+  throw new AppError(
+    'conflict',
+    `${says}, then run this again (an instance that was killed counts as running for half a minute)`,
+  );
 }
 
 /** Also deletes the rows of instances whose last heartbeat is before `forgetBefore`. */

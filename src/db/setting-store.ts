@@ -14,7 +14,9 @@ export type SettingName =
   | 'usage_recounted_at'
   /** Only days before this one were ever sent for the last time. */
   | 'usage_closed_before'
-  | 'installs_revision';
+  | 'installs_revision'
+  /** The database was restored, and no instance has started since. */
+  | 'restored';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
   const row = await tx.selectFrom('setting').select('value').where('name', '=', name).executeTakeFirst();
@@ -49,4 +51,8 @@ export async function raiseSetting(tx: Transaction, name: SettingName, value: st
     .returning('name')
     .executeTakeFirst();
   return raised !== undefined;
+}
+
+export async function dropSetting(tx: Transaction, name: SettingName): Promise<void> {
+  await tx.deleteFrom('setting').where('name', '=', name).execute();
 }

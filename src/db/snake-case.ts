@@ -121,7 +121,11 @@ const snakeCased = new Map<string, string>();
 function toSnakeCase(name: string, sanitize: (snake: string) => string): string {
   const known = snakeCased.get(name);
   if (known !== undefined) return known;
-  const snake = sanitize(name.replaceAll(/(?<!^)[A-Z]+/g, (capitals) => `_${capitals.toLowerCase()}`).toLowerCase());
+  const snake = sanitize(snakeCaseOf(name));
   snakeCased.set(name, snake);
   return snake;
+}
+
+export function snakeCaseOf(name: string): string {
+  return name.replaceAll(/(?<!^)[A-Z]+/g, (capitals) => `_${capitals.toLowerCase()}`).toLowerCase();
 }

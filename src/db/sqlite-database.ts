@@ -138,7 +138,7 @@ function createFileCheck(file: string | undefined): () => void {
   function checkFile(): void {
     const lost = files.find(isLost);
     if (lost === undefined) return;
-    const advice = 'Stop Gangway, put a backup in place, and start with "gangway start --restored"';
+    const advice = 'Stop Gangway, run "gangway restore" with a backup, and start it';
     throw new AppError('unavailable', `${lost} was deleted or replaced while the database was open. ${advice}`);
   }
   if (file !== undefined) isLost(file);

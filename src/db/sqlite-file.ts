@@ -1,8 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { sql } from 'kysely';
-import { AppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -85,53 +84,12 @@ async function countFreePages(tx: Transaction): Promise<number> {
 /** Each page is moved within the file before it is freed. Few pages, so that no writer waits long. */
 const pagesPerStep = 64;
 
-/**
- * Copies a SQLite database to a new file while instances write to it. One read transaction covers the copy, so it includes
- * the log, and no writer waits for it.
- *
- * @throws AppError `conflict` if the file exists; `invalid` if it cannot be written, or on PostgreSQL
- */
-export async function backUp({ dialect, kysely }: Database, file: string): Promise<void> {
-  if (dialect !== 'sqlite') {
-    throw new AppError(
-      'invalid',
-      'This database is on PostgreSQL: back it up with pg_dump --format=custom, and restore it with pg_restore',
-    );
-  }
-  reserve(file);
-  const part = `${file}.part`;
-  try {
-    // SQLite writes into an empty file, which keeps its mode.
-    writeFileSync(part, '', { mode: 0o600 });
-    await sql`vacuum into ${part}`.execute(kysely);
-    const written = openSync(part, 'r+');
-    fsyncSync(written);
-    closeSync(written);
-    renameSync(part, file);
-    syncFolderOf(file);
-  } catch (error) {
-    for (const unfinished of [part, file]) rmSync(unfinished, { force: true });
-    throw new AppError('invalid', `${file}: the backup could not be written`, { cause: error });
-  }
-}
-
 /** A new file name survives a power cut only after its folder is synced. Windows syncs no folder. */
 export function syncFolderOf(file: string): void {
   if (process.platform === 'win32') return;
   const folder = openSync(path.dirname(file), 'r');
   fsyncSync(folder);
   closeSync(folder);
-}
-
-/** A backup replaces no other file. */
-function reserve(file: string): void {
-  try {
-    closeSync(openSync(file, 'wx', 0o600));
-  } catch (error) {
-    const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    const reason = isTaken ? 'the file exists: name a new one' : 'the file cannot be written';
-    throw new AppError(isTaken ? 'conflict' : 'invalid', `${file}: ${reason}`, { cause: error });
-  }
 }
 
 /** The size in bytes; of SQLite with its log. */

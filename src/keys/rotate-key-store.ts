@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { isInstanceRunning, listInstances, lockInstances } from '../db/instance-store.ts';
+import { lockInstances, refuseRunning } from '../db/instance-store.ts';
 import { tables } from '../db/schema.ts';
 import { readSetting, writeSetting } from '../db/setting-store.ts';
-import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createSecretBox, type SecretBox } from './secret-box.ts';
 import { wrongKey } from './secret-key.ts';
@@ -53,7 +52,7 @@ export async function rotateKey(rotation: Rotation): Promise<RotatedKey> {
     database,
     async (tx) => {
       await lockInstances(tx, database.dialect);
-      await refuseOthers(rotation, tx);
+      await refuseRunning(tx, rotation);
       const rotated = { resealed: 0, unopened: 0 };
       const known = await readSetting(tx, 'key_fingerprint');
       if (known === boxes.next.fingerprint) return rotated;
@@ -63,20 +62,6 @@ export async function rotateKey(rotation: Rotation): Promise<RotatedKey> {
       return rotated;
     },
     { isDurable: true },
-  );
-}
-
-async function refuseOthers({ isAlone, clock }: Rotation, tx: Transaction): Promise<void> {
-  const running = (await listInstances(tx)).filter((instance) => isInstanceRunning(instance, clock.now()));
-  if (running.length === 0 && isAlone) return;
-  const names = running.map(({ name }) => name).join(', ');
-  const says =
-    names === ''
-      ? 'Another gangway process uses the database: wait until it has finished'
-      : `Gangway is running (${names}): stop it`;
-  throw new AppError(
-    'conflict',
-    `${says}, then run this again (an instance that was killed counts as running for half a minute)`,
   );
 }
 

@@ -178,7 +178,7 @@ export const raisedTroubleRules = {
     severity: 'down',
     means: 'The files of the database were deleted or replaced while they were open. Webhooks are refused.',
     says: 'The database file was deleted or replaced, so webhooks are refused.',
-    action: 'Stop Gangway, restore a backup, then run `gangway start --restored`',
+    action: 'Stop Gangway, move the files back or run `gangway restore`, then start it',
     notice: {},
   },
 } as const satisfies Record<string, TroubleRule>;

@@ -4,11 +4,12 @@ import path from 'node:path';
 import { Kysely, sql } from 'kysely';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { initial } from '../../migrations/0001-initial.ts';
-import { type Database, inTransaction } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/database.ts';
 import { migrate, migrations } from '../../src/db/migrate.ts';
-import { type Tables, tables } from '../../src/db/schema.ts';
+import { tables } from '../../src/db/schema.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import { insertAny, readAll, schemaTypes } from '../support/any-rows.ts';
 import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 
@@ -119,28 +120,6 @@ it('has the migrations as they were released', () => {
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
-
-/** The rows of the tables of the schema. */
-async function readAll({ kysely }: Database): Promise<object[][]> {
-  const names = Object.keys(tables).sort() as (keyof Tables)[];
-  return await Promise.all(names.map((name) => kysely.selectFrom(name).selectAll().execute()));
-}
-
-/** Fills every column. */
-async function insertAny({ kysely }: Database, table: string): Promise<void> {
-  const { columns = [] } = (await kysely.introspection.getTables()).find(({ name }) => name === table) ?? {};
-  const filled = columns.filter(({ isAutoIncrementing }) => !isAutoIncrementing);
-  const valueOf: Record<string, unknown> = { text: 'x', bytes: Buffer.from('x') };
-  const names = filled.map(({ name }) => sql.ref(name));
-  const list = filled.map(({ dataType }) => sql`${valueOf[schemaTypes[dataType] ?? ''] ?? 1}`);
-  await sql`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(list)})`.execute(kysely);
-}
-
-/** The types of the schema, by those of the databases. */
-const schemaTypes: Record<string, string> = {
-  ...{ TEXT: 'text', INTEGER: 'integer', BIGINT: 'bigint', BLOB: 'bytes', 'DOUBLE PRECISION': 'real' },
-  ...{ text: 'text', blob: 'bytes', bytea: 'bytes', int4: 'integer', int8: 'bigint', float8: 'real' },
-};
 
 function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,18 +1,15 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { statSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { openStorage } from '../../src/app/storage.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
-import { backUp, readDatabaseSize, shrinkFile } from '../../src/db/sqlite-file.ts';
+import { readDatabaseSize, shrinkFile } from '../../src/db/sqlite-file.ts';
 import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { deleteOld } from '../../src/inbox/storage-store.ts';
-import { describeEachDatabase, describeEachDialect, openForTest, postgres, sqlite } from '../support/databases.ts';
+import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
-import { createFolder } from '../support/folder.ts';
 import { storageOf } from '../support/storage-of.ts';
 
 describe('a SQLite file', () => {
@@ -103,34 +100,5 @@ describeEachDatabase('the size of the database', (openFresh) => {
     const log = statSync(`${file}-wal`).size;
     expect(log).toBeGreaterThan(0);
     expect(await readDatabaseSize(database)).toBe(statSync(file).size + log);
-  });
-});
-
-it('a backup beside a running bridge includes the log', async () => {
-  const url = await sqlite.createMigrated();
-  const storage = await openStorage(url);
-  await appendDeliveries(storage, [newDelivery('{"id": "1"}')]);
-  expect(statSync(`${sqliteFileOf(url)}-wal`).size).toBeGreaterThan(0);
-  const folder = createFolder();
-  const file = path.join(folder, 'backup.db');
-  await backUp(storage.database, file);
-  await appendDeliveries(storage, [newDelivery('{"id": "2"}')]);
-  await storage.database.close();
-  expect(readdirSync(folder)).toEqual(['backup.db']);
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-
-  const restored = await openStorage(`sqlite:${file}`, storage.secretKey);
-  expect(await restored.database.kysely.selectFrom('delivery').select('id').execute()).toHaveLength(1);
-  await restored.database.close();
-});
-
-describeEachDialect('a backup', ({ name, createMigrated }) => {
-  it('replaces no file, and names the command for PostgreSQL', async () => {
-    const file = path.join(createFolder(), 'backup.db');
-    writeFileSync(file, 'kept');
-    const refused = name === 'postgres' ? /pg_dump --format=custom/ : /backup\.db: the file exists: name a new one/;
-    await expect(backUp(openForTest(await createMigrated()), file)).rejects.toThrow(refused);
-    expect(readdirSync(path.dirname(file))).toEqual(['backup.db']);
-    expect(readFileSync(file, 'utf8')).toBe('kept');
   });
 });

@@ -164,19 +164,31 @@ viewer.`,
 
 export const migrateCommand = defineCommand({
   name: 'migrate',
-  description: "Bring the database to this version's tables; harmless to repeat",
+  description: "Bring the database to this version's tables, or move it to another one",
+  options: { to: option('<url>', 'A new, empty database that gets every row: postgres://… or sqlite:…') },
+  notes: `It is harmless to repeat. With --to, stop every instance first; the old database stays as it is.`,
   run: async () => (await import('../database-commands.ts')).runMigrate,
   local: 'an instance migrates its database when it starts',
 });
 
 export const backupCommand = defineCommand({
   name: 'backup',
-  description: 'Copy the SQLite database to a new file, beside running instances',
+  description: 'Write every row to a new file, sealed with the key, beside running instances',
   arguments: { file: argument('<file>', 'The file to write') },
-  notes: `A copy of gangway.db alone lacks what is still in its log. The key is not in the backup.`,
+  notes: `The file is read back after it is written. It opens only with the same key, which is not in it.`,
   opens: 'storage',
   run: async () => (await import('../database-commands.ts')).runBackup,
-  local: 'it writes a file beside the database',
+  local: 'it writes a file here',
+});
+
+export const restoreCommand = defineCommand({
+  name: 'restore',
+  description: 'Fill a new database from a backup; the next start reads every install before it acts',
+  arguments: { file: argument('<file>', 'A file that gangway backup wrote') },
+  notes: `The configured database must be new: move an older one away first. SQLite and PostgreSQL take each other's
+backups.`,
+  run: async () => (await import('../database-commands.ts')).runRestore,
+  local: 'the database is here',
 });
 
 export const adapterCommand = defineGroup('adapter', 'Write an adapter for a tool of your own, and test it', [

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { createDatabaseMark, type DatabaseMark, lostAtMostMs } from '../../db/database-mark.ts';
-import { readSetting, writeSetting } from '../../db/setting-store.ts';
+import { dropSetting, readSetting, writeSetting } from '../../db/setting-store.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { remembered } from '../../lib/remembered.ts';
@@ -80,7 +80,8 @@ async function checkNow(ctx: Context, watched: Watched, isRestored: boolean): Pr
   const now = clock.now();
   const { wroteAt } = watched;
   const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
-  const wasPutBack = (await watched.mark.wasPutBack(aliveAt)) || isRestored;
+  const wasRestored = (await readSetting(database.kysely, 'restored')) !== undefined;
+  const wasPutBack = (await watched.mark.wasPutBack(aliveAt)) || isRestored || wasRestored;
   const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
   await apply(ctx, hold, toInstant(now));
   // A database from a backup does not know the calls since then. Where the tool cannot list its members, each one is
@@ -103,7 +104,10 @@ async function apply(ctx: Context, hold: SilenceHold, now: string): Promise<void
 async function beat(ctx: Context, watched: Watched, now: Date): Promise<void> {
   const { database, config, logger } = ctx;
   const aliveAt = toInstant(now);
-  await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
+  await inTransaction(database, async (tx) => {
+    await writeSetting(tx, 'last_alive_at', aliveAt);
+    await dropSetting(tx, 'restored');
+  });
   watched.wroteAt = aliveAt;
   await releaseHeldRemovals(ctx, toInstant(new Date(now.getTime() - config.removals.revokedGraceMs)));
   await watched.mark.write(aliveAt).catch((error: unknown) => {

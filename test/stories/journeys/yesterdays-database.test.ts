@@ -1,10 +1,14 @@
 import { copyFileSync, rmSync } from 'node:fs';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { openStorage } from '../../../src/app/storage.ts';
+import { fillDatabase } from '../../../src/db/copy-database.ts';
 import { inTransaction } from '../../../src/db/database.ts';
-import { backUp } from '../../../src/db/sqlite-file.ts';
+import { openDatabase } from '../../../src/db/open-database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { appendDeliveries } from '../../../src/inbox/append-store.ts';
+import { readBackup, readHeader, writeBackup } from '../../../src/keys/backup-file.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
 import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { newDelivery } from '../../support/deliveries.ts';
@@ -22,6 +26,7 @@ describe("yesterday's database, restored", () => {
     ['after a silence that it notices by itself', { dayMs: 22 * hourMs, unheardMs: hourMs }, false],
     ['soon after, by what lies beside it', { dayMs: 20 * minuteMs, unheardMs: 0 }, false],
     ['soon after, where the operator says so', { dayMs: 20 * minuteMs, unheardMs: 10 * minuteMs }, true],
+    ['soon after, by gangway backup and restore', { dayMs: 20 * minuteMs, unheardMs: 0, byCommand: true }, false],
   ])('is not acted on before the marketplace was asked: %s', async (_when, day, isRestored) => {
     const { site, tool, start, expectRight } = await putBackYesterdays(day);
     const known = site.log.lines().length;
@@ -79,7 +84,7 @@ describe('a database copied beside a running bridge, and restored', () => {
   const wereIn = 'members_undecided 2';
 
   it.each([
-    ['by gangway backup: nothing is lost, and nothing is shown', 'backup', [], ['added2']],
+    ['with its log: nothing is lost, and nothing is shown', 'backup', [], ['added2']],
     ['without its log: members of the lost time are listed as undecided', 'bare copy', [wereIn], ['added1', 'added2']],
     ['as a new, empty database: all members are listed as undecided', 'nothing', [wereIn], ['added1', 'added2']],
   ])('%s', async (_what, copied, needed, left) => {
@@ -94,10 +99,10 @@ describe('a database copied beside a running bridge, and restored', () => {
     await site.customer('acme').link('signs');
     await first.quiet();
     // Everything since then is in the log alone.
-    await backUp(first.storage.database, `${file}.bare copy`);
+    await copyTo(first, `${file}.bare copy`);
     for (const name of ['added1', 'added2']) hands.hire(name);
     await first.quiet();
-    await backUp(first.storage.database, `${file}.backup`);
+    await copyTo(first, `${file}.backup`);
     await first.stop();
     for (const rest of ['', '-wal', '-shm']) rmSync(`${file}${rest}`, { force: true });
     if (copied !== 'nothing') copyFileSync(`${file}.${copied}`, file);
@@ -118,6 +123,10 @@ describe('a database copied beside a running bridge, and restored', () => {
   });
 });
 
+async function copyTo({ storage }: SiteBridge, file: string): Promise<void> {
+  await sql`vacuum into ${file}`.execute(storage.database.kysely);
+}
+
 function oneOf(many: string): string {
   return many.replace('2', '1');
 }
@@ -128,7 +137,15 @@ function oneOf(many: string): string {
  * about to add and who were let go, a delivery that was not looked at yet, and a link that is gone
  * and was made anew before that had taken effect. Of the last of it no event has come at all.
  */
-async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, unheardMs: hourMs }) {
+async function putBackYesterdays({
+  dayMs = 22 * hourMs,
+  unheardMs = hourMs,
+  byCommand = false,
+}: {
+  dayMs?: number;
+  unheardMs?: number;
+  byCommand?: boolean;
+} = {}) {
   const site = await openSite(sqlite, ['acme']);
   const tool = createMemoryTool();
   const hands = createHands(site);
@@ -158,7 +175,7 @@ async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, un
   await first.stop();
   tool.before = () => undefined;
   await storeUnseen(site, () => hands.hire('stored'));
-  copyDatabase(site, '', '.yesterday');
+  const putBack = byCommand ? await backUp(site) : copyAside(site);
 
   const second = await start();
   site.clock.advance(5 * minuteMs);
@@ -177,7 +194,7 @@ async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, un
   hands.end('ended-unheard');
   await site.sandbox.idle();
   site.clock.advance(unheardMs);
-  copyDatabase(site, '.yesterday', '');
+  await putBack();
   tool.calls.length = 0;
 
   async function expectRight(names: string[]): Promise<void> {
@@ -224,6 +241,26 @@ async function storeUnseen({ sandbox, clock, databaseUrl }: Site, happen: () => 
 
 function fileOf({ databaseUrl }: Site): string {
   return databaseUrl.slice('sqlite:'.length);
+}
+
+function copyAside(site: Site): () => Promise<void> {
+  copyDatabase(site, '', '.yesterday');
+  return async () => copyDatabase(site, '.yesterday', '');
+}
+
+/** @returns what fills a new database, as after the loss of a disk. Only the key is kept elsewhere */
+async function backUp(site: Site): Promise<() => Promise<void>> {
+  const backup = `${fileOf(site)}.yesterday`;
+  const { database, box } = await openStorage(site.databaseUrl);
+  await writeBackup(backup, { database, box, madeAt: toInstant(site.clock.now()) }, () => undefined);
+  await database.close();
+  return async () => {
+    for (const rest of ['', '-wal', '-shm', '.alive', '-alive']) rmSync(`${fileOf(site)}${rest}`, { force: true });
+    const lost = openDatabase(site.databaseUrl);
+    const { migrations } = await readHeader(backup);
+    await fillDatabase(lost, migrations, (insert) => readBackup(backup, box, insert));
+    await lost.close();
+  };
 }
 
 function copyDatabase(site: Site, from: string, to: string): void {

@@ -1,0 +1,27 @@
+import { sql } from 'kysely';
+import type { Database } from '../../src/db/database.ts';
+import { type Tables, tables } from '../../src/db/schema.ts';
+import { snakeCaseOf } from '../../src/db/snake-case.ts';
+
+/** The rows of the tables of the schema. */
+export async function readAll({ kysely }: Database): Promise<object[][]> {
+  const names = Object.keys(tables).sort() as (keyof Tables)[];
+  return await Promise.all(names.map((name) => kysely.selectFrom(name).selectAll().execute()));
+}
+
+/** Fills every column. */
+export async function insertAny({ kysely }: Database, table: string): Promise<void> {
+  const { columns = [] } =
+    (await kysely.introspection.getTables()).find(({ name }) => name === snakeCaseOf(table)) ?? {};
+  const filled = columns.filter(({ isAutoIncrementing }) => !isAutoIncrementing);
+  const values: Record<string, unknown> = { text: 'x', bytes: Buffer.from('x') };
+  const names = filled.map(({ name }) => sql.ref(name));
+  const list = filled.map(({ dataType }) => sql`${values[schemaTypes[dataType] ?? ''] ?? 1}`);
+  await sql`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(list)})`.execute(kysely);
+}
+
+/** The types of the schema, by those of the databases. */
+export const schemaTypes: Record<string, string> = {
+  ...{ TEXT: 'text', INTEGER: 'integer', BIGINT: 'bigint', BLOB: 'bytes', 'DOUBLE PRECISION': 'real' },
+  ...{ text: 'text', blob: 'bytes', bytea: 'bytes', int4: 'integer', int8: 'bigint', float8: 'real' },
+};
