@@ -1,5 +1,7 @@
 # Two stages: the first builds the bundle with all packages, the second has only what the program needs to run.
-FROM node:24.21.0-bookworm-slim AS build
+# Pin it by its digest for a release: --build-arg BASE=node@sha256:…
+ARG BASE=node:24.21.0-bookworm-slim
+FROM ${BASE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No install script is needed: bundling uses none, and better-sqlite3 ships its binaries.
@@ -7,18 +9,22 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.types.json rolldown.config.ts ./
 COPY src ./src
 COPY migrations ./migrations
+COPY bin ./bin
 # For `gangway version`: --build-arg COMMIT=$(git rev-parse --short HEAD)
 ARG COMMIT
+# The bundle has every package but better-sqlite3, of which only the binaries for Linux are needed.
 RUN npm run build && chmod +x dist/main.js \
-  && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+  && cd node_modules/better-sqlite3 && rm -rf deps src && find prebuilds -type f ! -name 'linux*' -delete
 
-FROM node:24.21.0-bookworm-slim
+FROM ${BASE}
 ENV NODE_ENV=production
 # Else the C library keeps memory for each of V8's helper threads, some 20 MiB that are mostly free, and large pieces that
 # were freed, which a long-lived process has more and more of. (The second is its default, which it would raise by itself.)
 ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072
+# Where SQLite may keep large intermediate results when everything else is read-only.
+ENV SQLITE_TMPDIR=/data
 COPY --from=build /app/package.json /app/package.json
-COPY --from=build /app/node_modules /app/node_modules
+COPY --from=build /app/node_modules/better-sqlite3 /app/node_modules/better-sqlite3
 COPY --from=build /app/dist /app/dist
 # For `docker exec`, and as a command of its own: gangway status
 RUN printf '#!/bin/sh\nexec node -- /app/dist/main.js "$@"\n' > /usr/local/bin/gangway && chmod +x /usr/local/bin/gangway
