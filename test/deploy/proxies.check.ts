@@ -49,8 +49,8 @@ const proxies: Proxy[] = [
       mkdirSync(path.join(folder, 'data'));
       const env = {
         ...process.env,
-        GANGWAY_HOST: host,
-        GANGWAY_ADDRESS: `127.0.0.1:${receiverPort}`,
+        BRIDGE_HOST: host,
+        BRIDGE_ADDRESS: `127.0.0.1:${receiverPort}`,
         XDG_DATA_HOME: path.join(folder, 'data'),
         XDG_CONFIG_HOME: path.join(folder, 'data'),
       };
