@@ -2,32 +2,30 @@ import { describe, expect, it } from 'vitest';
 import { recordToolTrouble } from '../../../src/converge/tool-trouble-store.ts';
 import type { ToolTrouble } from '../../../src/domain/tool-trouble.ts';
 import { createApiClient } from '../../support/api-client.ts';
-import { sqlite } from '../../support/databases.ts';
-import { openJourney } from '../../support/journey.ts';
 import { storageOf } from '../../support/storage-of.ts';
-import { until } from '../../support/until.ts';
-import { createVisitor } from '../../support/visitor.ts';
+import { actsIn, openSignedIn, outcomeOf, signIn } from './signed-in.ts';
 
 const minuteMs = 60_000;
 
 describe('the home page', () => {
   it('says what would be there before a customer has hired a trainer', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const home = await createVisitor(consoleUrl).signIn('vera');
+    const { home } = await openSignedIn('vera');
     expect(home.text).toContain('Nothing needs you.');
     expect(home.text).toContain('Nobody is in a tool yet.');
     expect(home.text).toContain('Nobody got in or was locked out in the last 30 days.');
   });
 
   it('says how long access and lock-out took, over a day and a month', async () => {
-    const { sandbox, customer, consoleUrl, quiet, pass } = await openJourney(sqlite, { projects: ['*'] });
+    const journey = await openSignedIn('vera', { projects: ['*'] });
+    const { sandbox, customer, quiet, pass } = journey;
     await customer.link('street-signs');
     const { contractId } = sandbox.hire({ jobId: customer.jobId });
     await quiet();
     await pass(2 * 24 * 60 * minuteMs);
     sandbox.endContract(contractId);
     await quiet();
-    const home = await createVisitor(consoleUrl).signIn('vera');
+    // The first session has expired.
+    const { home } = await signIn(journey, 'vera');
     const rows = home.text.split('\n').filter((line) => /^From .* \|/.test(line));
     // The clock stands still while they are let in.
     expect(rows).toEqual([
@@ -37,22 +35,20 @@ describe('the home page', () => {
   });
 
   it('names what needs a person, with the page that shows it', async () => {
-    const { sandbox, customer, consoleUrl, quiet } = await openJourney(sqlite, { piiConsent: false });
+    const { sandbox, customer, visitor, quiet } = await openSignedIn('vera', { piiConsent: false });
     await customer.link('street-signs');
     sandbox.hire({ jobId: customer.jobId });
     await quiet();
-    const home = await createVisitor(consoleUrl).signIn('vera');
+    const home = await visitor.visit('/');
     expect(home.text).toContain('1 trainer of acme has no work email.');
     expect(home.html.querySelector('main .todo a')?.getAttribute('href')).toBe('/access?state=waiting_email');
   });
 
   it('called a customer good while their tool was down', async () => {
-    const { consoleUrl, clock, storage } = await openJourney(sqlite);
+    const { consoleUrl, clock, storage, visitor } = await openSignedIn('otto');
     const [since, asksAgainAt] = [0, minuteMs].map((ms) => new Date(clock.now().getTime() + ms).toISOString());
     const trouble = { tool: 'list', errorCode: 'unavailable', message: 'no answer', since, asksAgainAt } as ToolTrouble;
     await recordToolTrouble(storageOf(storage.database), trouble);
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('otto');
     await visitor.press(await visitor.visit('/'), 'Sync now');
     for (const page of ['/', '/installs', '/installs/acme']) {
       const { text } = await visitor.visit(page);
@@ -64,35 +60,20 @@ describe('the home page', () => {
   });
 
   it('reads every customer when an operator asks, and records who did', async () => {
-    const { consoleUrl, quiet, storage } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    expect((await visitor.signIn('otto')).text).toContain('acme | Not read yet');
-    const started = await visitor.press(await visitor.visit('/'), 'Sync now');
+    const { visitor, home, quiet, storage } = await openSignedIn('otto');
+    expect(home.text).toContain('acme | Not read yet');
+    const started = await visitor.press(home, 'Sync now');
     expect(started.path).toMatch(/^\/started\/\w+$/);
     await quiet();
-    const done = await until(
-      'the sync is done',
-      () => visitor.visit(started.path),
-      ({ text }) => !text.includes('Under way'),
-    );
-    expect(done.text).toMatch(/acme \| clean \| 0 \| 0 \| 0 \| 0/);
+    expect((await outcomeOf(visitor, started)).text).toMatch(/acme \| clean \| 0 \| 0 \| 0 \| 0/);
     expect((await visitor.visit('/')).text).toMatch(/acme \| Healthy \| \d+ s ago/);
-    const acts = await storage.database.kysely.selectFrom('audit').selectAll().execute();
-    expect(acts).toMatchObject([
-      {
-        actor: 'otto',
-        action: 'reconcile',
-        subject: 'acme',
-        origin: expect.stringMatching(/^console .*127\.0\.0\.1$/),
-      },
-    ]);
+    const origin = expect.stringMatching(/^console .*127\.0\.0\.1$/);
+    expect(await actsIn({ storage })).toMatchObject([{ actor: 'otto', action: 'reconcile', subject: 'acme', origin }]);
   });
 
   it('tells an open page about a change', async () => {
-    const { consoleUrl, sandbox, customer } = await openJourney(sqlite);
+    const { visitor, sandbox, customer } = await openSignedIn('vera');
     await customer.link('street-signs');
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('vera');
     const stream = await visitor.send('/changes');
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();

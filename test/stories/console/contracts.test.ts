@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
-import { openJourney } from '../../support/journey.ts';
-import { createVisitor } from '../../support/visitor.ts';
+import { actsIn, openSignedIn } from './signed-in.ts';
 
 const minuteMs = 60_000;
 
 /** A contract whose end was delivered, and that a reading lists as active long after. */
 async function openDisputed() {
-  const journey = await openJourney(sqlite);
-  const { sandbox, customer, deliver, quiet, pass } = journey;
+  const journey = await openSignedIn('otto');
+  const { sandbox, customer, deliver, quiet, pass, visitor, home } = journey;
   await customer.link('street-signs');
   const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
   sandbox.hire({ jobId: customer.jobId });
@@ -18,23 +16,20 @@ async function openDisputed() {
   await deliver(fullEvent({ type: 'contract.ended', contract: contractId, trainer, project: 'street-signs' }));
   await quiet();
   await pass(20 * minuteMs);
-  const visitor = createVisitor(journey.consoleUrl);
-  await visitor.press(await visitor.signIn('otto'), 'Sync now');
+  await visitor.press(home, 'Sync now');
   await quiet();
-  return { ...journey, visitor, contractId };
+  return { ...journey, contractId };
 }
 
 describe('the contracts', () => {
   it('are listed by page, and found by their status', async () => {
-    const { sandbox, customer, quiet, consoleUrl, storage } = await openJourney(sqlite);
+    const { sandbox, customer, quiet, visitor, storage } = await openSignedIn('vera');
     await customer.link('street-signs');
     const ids = [1, 2].map(() => sandbox.hire({ jobId: customer.jobId }).contractId).sort();
     await quiet();
     const budget = { install: 'acme', consumedFraction: 0.25, isWatched: true };
     const budgets = ids.map((contractId) => ({ ...budget, contractId }));
     await storage.database.kysely.insertInto('budget').values(budgets).execute();
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('vera');
     const all = await visitor.visit('/contracts');
     for (const id of ids) expect(all.html.querySelector(`a[href="/contracts/${id}"]`)).not.toBeNull();
     expect(all.text).toContain('| 25 % |');
@@ -62,8 +57,7 @@ describe('the contracts', () => {
     await visitor.press(await visitor.visit(`/contracts/${contractId}`), 'End access by it now');
     await pass(minuteMs);
     expect((await memberships()).map(({ state }) => state).sort()).toEqual(['active', 'removed']);
-    const acts = await storage.database.kysely.selectFrom('audit').select(['actor', 'action']).execute();
-    expect(acts).toEqual([
+    expect(await actsIn({ storage })).toMatchObject([
       { actor: 'otto', action: 'reconcile' },
       { actor: 'otto', action: 'contracts reopen' },
       { actor: 'otto', action: 'contracts end' },

@@ -1,37 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { sqlite } from '../../support/databases.ts';
-import { openJourney } from '../../support/journey.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { until } from '../../support/until.ts';
-import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
+import type { VisitedPage } from '../../support/visitor.ts';
+import { openSignedIn, signIn } from './signed-in.ts';
 
 const minuteMs = 60_000;
 
 /** A tool that lists its members, and a customer with one trainer in it. */
 async function openGroup() {
   const tool = createMemoryTool('membership', { lists: true });
-  const journey = await openJourney(sqlite, { adapter: tool.adapter });
-  const { sandbox, customer, quiet, pass, clock, storage, consoleUrl } = journey;
+  const journey = await openSignedIn('otto', { adapter: tool.adapter });
+  const { sandbox, customer, quiet, pass, clock, storage, visitor: otto } = journey;
   await customer.link('street-signs');
   const { trainers } = sandbox.hire({ jobId: customer.jobId });
   const trainerId = trainers[0]?.opentrainUserId ?? '';
   await quiet();
-  const otto = createVisitor(consoleUrl);
-  await otto.signIn('otto');
   /** Has the customer read, which lists the group. */
   async function read(): Promise<void> {
     await pass(2 * minuteMs);
     const since = clock.now().getTime() - minuteMs;
     await otto.press(await otto.visit('/'), 'Sync now');
-    const listedAt = async () =>
-      (await storage.database.kysely.selectFrom('driftListing').select('listedAt').execute()).map(
-        (row) => row.listedAt,
-      );
-    await until('the group is listed', listedAt, ([at]) => at !== undefined && Date.parse(at) > since);
+    const listings = () => storage.database.kysely.selectFrom('driftListing').select('listedAt').execute();
+    await until('the group is listed', listings, ([one]) => Date.parse(one?.listedAt ?? '') > since);
     await quiet();
   }
-  const vera = createVisitor(consoleUrl);
-  await vera.signIn('vera');
+  const { visitor: vera } = await signIn(journey, 'vera');
   const rowsOf = (text: string, part: string) => text.split('\n').filter((line) => line.includes(part));
   return { ...journey, tool, trainerId, read, otto, vera, rowsOf };
 }
@@ -42,9 +35,7 @@ function sinceOf({ html }: VisitedPage): string | undefined {
 
 describe('the page of drift', () => {
   it('says what would stand there before a group was listed', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('vera');
+    const { visitor } = await openSignedIn('vera');
     const page = await visitor.visit('/drift');
     expect(page.text).toContain('Nothing differs, as far as the groups were listed.');
     expect((await visitor.visit('/drift?side=none')).status).toBe(400);

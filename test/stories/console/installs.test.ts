@@ -3,51 +3,41 @@ import { views } from '../../../src/http/console/serve-pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
 import { openFrontDoor } from '../../support/front-door.ts';
-import { type Journey, openJourney } from '../../support/journey.ts';
-import { until } from '../../support/until.ts';
-import { consoleTokens, createVisitor, type VisitedPage, type Visitor } from '../../support/visitor.ts';
+import { consoleTokens, type Visitor } from '../../support/visitor.ts';
+import { actsIn, formsOf, openSignedIn, outcomeOf, type SignedIn, signIn } from './signed-in.ts';
 
 const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
 
-async function connectBeta({ sandbox, consoleUrl, quiet }: Journey) {
-  const visitor = createVisitor(consoleUrl);
-  await visitor.signIn('otto');
+async function connectBeta({ sandbox, visitor, quiet }: SignedIn) {
   const { installId, token } = sandbox.createInstall();
   const { id: job } = sandbox.createJob({ installId });
   const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
   // Its first reading is over before anything else is asked for at the same moment of a stopped clock.
   await quiet();
-  return { visitor, token, job, page };
+  return { token, job, page };
 }
 
 async function link(visitor: Visitor, project: string, job: string) {
   return await visitor.press(await visitor.visit('/installs/beta'), 'Link the project', { project, job });
 }
 
-async function actsOf({ storage }: Journey) {
-  return await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
-}
-
 describe('the installs', () => {
   it('may be called as the page is that connects them', async () => {
-    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
-    const visitor = createVisitor(journey.consoleUrl);
-    await visitor.signIn('otto');
+    const journey = await openSignedIn('otto', { projects: ['acme-*'] });
+    const { visitor } = journey;
     expect((await visitor.visit('/installs/connect')).path).toBe('/connect');
     const { token } = journey.sandbox.createInstall();
-    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', {
-      ...fields,
-      install: 'connect',
-      token,
-    });
+    const given = { ...fields, install: 'connect', token };
+    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', given);
     expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });
     expect((await visitor.visit('/installs/connect')).text).toContain('Customers / connect');
     await journey.quiet();
   });
 
   it('are connected and linked without the command line, and a trainer gets in', async () => {
-    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
-    const { visitor, token, job, page } = await connectBeta(journey);
+    const journey = await openSignedIn('otto', { projects: ['acme-*'] });
+    const { visitor } = journey;
+    const { token, job, page } = await connectBeta(journey);
     expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });
     expect(page.body).not.toContain(token);
     await journey.quiet();
@@ -59,7 +49,7 @@ describe('the installs', () => {
     await journey.quiet();
     expect(journey.roster()['beta-1']).toHaveLength(1);
     const origin = expect.stringMatching(/^console .*127\.0\.0\.1$/);
-    expect(await actsOf(journey)).toMatchObject([
+    expect(await actsIn(journey)).toMatchObject([
       { action: 'connect', actor: 'otto', origin, before: null, after: 'tool list, projects beta-*' },
       { action: 'reconcile', subject: 'beta', actor: 'otto', origin },
       { action: 'links add', actor: 'otto', origin, before: null, after: `project beta-1, job ${job}` },
@@ -68,11 +58,11 @@ describe('the installs', () => {
   });
 
   it("may be an employer's own account, whose jobs are named on the page", async () => {
-    const { sandbox, consoleUrl, quiet, roster, pass } = await openEmployerJourney(sqlite, { connects: 'unknown' });
+    const journey = await openEmployerJourney(sqlite, { connects: 'unknown' });
+    const { sandbox, quiet, roster, pass } = journey;
     const { accountId, token } = sandbox.createAccount();
     const { id: job } = sandbox.createJob({ accountId });
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('otto');
+    const { visitor } = await signIn(journey, 'otto');
     const typed = { ...fields, token, jobs: `${job}=beta-1, ${job}=beta-2` };
     const refused = await visitor.press(await visitor.visit('/connect'), 'Connect', typed);
     expect(refused.text).toContain('Jobs can be named only for your own account');
@@ -89,21 +79,21 @@ describe('the installs', () => {
   });
 
   it('are not kept with a wrong token, and the page says so without the token', async () => {
-    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
-    const visitor = createVisitor(journey.consoleUrl);
-    await visitor.signIn('otto');
+    const journey = await openSignedIn('otto', { projects: ['acme-*'] });
+    const { visitor } = journey;
     const token = 'ot_ptk_wrong-token-of-beta';
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
     expect(page.status).toBe(401);
     expect(page.text).toContain('Ask the customer for a new token');
     expect(page.body).not.toContain(token);
     expect((await visitor.visit('/installs/beta')).status).toBe(404);
-    expect(await actsOf(journey)).toEqual([]);
+    expect(await actsIn(journey)).toEqual([]);
   });
 
   it('lose a link and are removed only after a page that says what will happen', async () => {
-    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
-    const { visitor, job } = await connectBeta(journey);
+    const journey = await openSignedIn('otto', { projects: ['acme-*'] });
+    const { visitor } = journey;
+    const { job } = await connectBeta(journey);
     await link(visitor, 'beta-1', job);
     await journey.quiet();
     const install = await visitor.visit('/installs/beta');
@@ -116,7 +106,7 @@ describe('the installs', () => {
     expect(removal.text).toContain('its people stay in the tools');
     expect((await visitor.press(removal, 'Remove')).path).toBe('/installs');
     expect((await visitor.visit('/installs/beta')).status).toBe(404);
-    expect((await actsOf(journey)).slice(3)).toMatchObject([
+    expect((await actsIn(journey)).slice(3)).toMatchObject([
       { action: 'links remove', before: `project beta-1, job ${job}` },
       { action: 'installs remove', subject: 'beta', before: 'tool list, projects beta-*' },
     ]);
@@ -125,9 +115,10 @@ describe('the installs', () => {
   it('get a new secret for their webhook endpoint, and events go on', async () => {
     const address = await openFrontDoor();
     const receiver = { publicUrl: address.url };
-    const journey = await openJourney(sqlite, { projects: ['acme-*'], receiver });
+    const journey = await openSignedIn('otto', { projects: ['acme-*'], receiver });
+    const { visitor } = journey;
     address.leadTo(journey.receiverUrl);
-    const { visitor, token, job } = await connectBeta(journey);
+    const { token, job } = await connectBeta(journey);
     await link(visitor, 'beta-1', job);
     await journey.quiet();
     const size = () => journey.roster()['beta-1']?.length ?? 0;
@@ -142,16 +133,14 @@ describe('the installs', () => {
     const [old] = await endpoints();
     const question = await visitor.visit('/do/endpointRotate?install=beta&back=/installs/beta');
     expect(question.text).toContain('without a gap');
-    const asked = await visitor.press(question, 'Rotate');
-    const ended = ({ text }: VisitedPage) => !text.includes('Under way');
-    const rotated = await until('it is rotated', () => visitor.visit(asked.path), ended);
+    const rotated = await outcomeOf(visitor, await visitor.press(question, 'Rotate'));
     expect(rotated.status).toBe(200);
     const stored = await endpoints();
     expect(stored).toMatchObject([{ install: 'beta' }]);
     expect(stored[0]?.endpointId).not.toBe(old?.endpointId);
     const origin = expect.stringMatching(/^console /);
     const change = { before: old?.endpointId, after: stored[0]?.endpointId };
-    expect((await actsOf(journey)).slice(3)).toMatchObject([
+    expect((await actsIn(journey)).slice(3)).toMatchObject([
       { action: 'endpoint rotate', subject: 'beta', actor: 'otto', origin, ...change },
     ]);
     expect(rotated.body).not.toMatch(new RegExp(`whsec_|${token}`));
@@ -161,25 +150,20 @@ describe('the installs', () => {
   });
 
   it('show a viewer no form', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('vera');
+    const { visitor } = await openSignedIn('vera');
     for (const path of ['/installs', '/installs/acme', '/connect', '/do/installsRemove?install=acme', '/doctor']) {
       const page = await visitor.visit(path);
       expect([path, page.status]).toEqual([path, 200]);
-      expect(page.html.querySelectorAll('main form[method=post]').length).toBe(0);
+      expect([path, formsOf(page)]).toEqual([path, ['/sign-out']]);
     }
   });
 });
 
 describe('the pages', () => {
   it('show no secret, and the doctor says what was found', async () => {
-    const { consoleUrl, customer } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('otto');
+    const { visitor, customer } = await openSignedIn('otto');
     const asked = await visitor.press(await visitor.visit('/doctor'), 'Check everything now');
-    const ended = ({ text }: VisitedPage) => !text.includes('Under way');
-    const report = await until('the doctor has looked', () => visitor.visit(asked.path), ended);
+    const report = await outcomeOf(visitor, asked);
     expect(report.text).toContain('tool list | Reachable, settings valid');
     const secrets = [customer.token, customer.secret, ...Object.values(consoleTokens).map(({ token }) => token)];
     for (const { path } of views) {

@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { createVisitor } from '../../support/visitor.ts';
 import { openWaitingInvitation } from '../../support/waiting-invitation.ts';
-
-async function openWithLogin() {
-  const waiting = await openWaitingInvitation();
-  return { ...waiting, visitor: createVisitor(waiting.consoleUrl) };
-}
+import { actsIn, formsOf, signIn } from './signed-in.ts';
 
 describe('invitations', () => {
   it('are shown once to an operator, and never again', async () => {
-    const { visitor, id, trainer, password, storage } = await openWithLogin();
+    const journey = await openWaitingInvitation();
+    const { id, trainer, password } = journey;
     expect(password.length).toBeGreaterThan(8);
-    await visitor.signIn('otto');
+    const { visitor } = await signIn(journey, 'otto');
     const list = await visitor.visit('/invitations');
     expect(list.text).toContain(id);
     expect(list.body).not.toContain(password);
@@ -27,16 +23,16 @@ describe('invitations', () => {
     const later = await visitor.visit('/invitations');
     expect(later.text).toContain('No invitation is waiting.');
     expect(again.body + later.body).not.toContain(password);
-    const acts = await storage.database.kysely.selectFrom('audit').selectAll().execute();
-    expect(acts).toMatchObject([{ actor: 'otto', action: 'members invitation' }]);
+    expect(await actsIn(journey)).toMatchObject([{ actor: 'otto', action: 'members invitation' }]);
   });
 
   it('are named to a viewer, who cannot open them', async () => {
-    const { visitor, id, password } = await openWithLogin();
-    await visitor.signIn('vera');
+    const journey = await openWaitingInvitation();
+    const { id, password } = journey;
+    const { visitor } = await signIn(journey, 'vera');
     const list = await visitor.visit('/invitations');
     expect(list.text).toContain(id);
     expect(list.body).not.toContain(password);
-    expect(list.html.querySelectorAll('main form[method=post]')).toEqual([]);
+    expect(formsOf(list)).toEqual(['/sign-out']);
   });
 });

@@ -1,24 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { openHeldPlan } from '../../support/held-plan.ts';
 import { until } from '../../support/until.ts';
-import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
+import type { VisitedPage } from '../../support/visitor.ts';
+import { actsIn, outcomeOf, signIn } from './signed-in.ts';
 
 const minuteMs = 60_000;
 
-type Held = Awaited<ReturnType<typeof openHeld>>;
-
-async function openHeld() {
+async function openHeld(name: 'otto' | 'vera' = 'otto') {
   const held = await openHeldPlan();
-  return { ...held, visitor: createVisitor(held.consoleUrl) };
+  return { ...held, ...(await signIn(held, name)) };
 }
 
-/** The page of what is under way, once it has ended. It is loaded again as its header tells browsers to. */
-async function outcomeOf({ visitor }: Pick<Held, 'visitor'>, page: VisitedPage): Promise<VisitedPage> {
-  const { path } = page;
-  if (!path.startsWith('/started/')) return page;
-  const isOver = ({ text }: VisitedPage) => !text.includes('Under way');
-  return await until('the approval ends', () => visitor.visit(path), isOver);
-}
+type Held = Awaited<ReturnType<typeof openHeld>>;
 
 /** Presses the button, and then the one that says how many people are removed. */
 async function approve(
@@ -62,7 +55,6 @@ describe('a plan', () => {
   it('names who would be removed and why, and is approved for the selected people only', async () => {
     const held = await openHeld();
     const { visitor, quiet, ids, hired } = held;
-    await visitor.signIn('otto');
     const list = await visitor.visit('/plans?state=open');
     expect(list.text).toMatch(/^1 \| acme \| Open \| 4 \|/m);
     const plan = await visitor.visit('/plans/1');
@@ -72,12 +64,8 @@ describe('a plan', () => {
 
     const after = await approve(visitor, plan, 'Approve selected', { membership: ids.slice(0, 2) });
     expect(after.status).toBe(200);
-    await until(
-      'they are out',
-      async () => held.size(),
-      (size) => size === 2,
-    );
-    expect((await outcomeOf(held, after)).text).toContain('Approved 2 removals.');
+    await until('they are out', held.size, (size) => size === 2);
+    expect((await outcomeOf(visitor, after)).text).toContain('Approved 2 removals.');
     await quiet();
     expect(held.size()).toBe(2);
     const later = await visitor.visit('/plans/1');
@@ -90,8 +78,7 @@ describe('a plan', () => {
 
   it('is rejected for the selected people, who stay, and is closed with the last decision', async () => {
     const held = await openHeld();
-    const { visitor, ids, quiet, storage } = held;
-    await visitor.signIn('otto');
+    const { visitor, ids, quiet } = held;
     const reject = async (membership: string[]) =>
       await visitor.press(await visitor.visit('/plans/1'), 'Reject selected', { membership });
     const none = await reject([]);
@@ -102,8 +89,7 @@ describe('a plan', () => {
     expect(boxesIn(closed)).toEqual([]);
     await quiet();
     expect(held.size()).toBe(4);
-    const acts = await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
-    expect(acts).toMatchObject([
+    expect(await actsIn(held)).toMatchObject([
       { actor: 'otto', action: 'plans reject', subject: `plan 1, memberships ${ids.slice(0, 3).join(', ')}` },
       { actor: 'otto', action: 'plans reject', before: '1 open', after: '1 rejected, 0 stale, 0 open' },
     ]);
@@ -112,7 +98,6 @@ describe('a plan', () => {
   it('says whose removal is no longer due, and removes none of them', async () => {
     const held = await openHeld();
     const { visitor, customer, quiet, ids } = held;
-    await visitor.signIn('otto');
     const seen = await visitor.visit('/plans/1');
     await customer.link('street-signs');
     await quiet();
@@ -120,7 +105,7 @@ describe('a plan', () => {
     expect(now.text.match(/\| they are wanted again/g)).toHaveLength(4);
     expect(boxesIn(now)).toEqual([]);
     // The page was opened before, and is sent now.
-    const outcome = await outcomeOf(held, await approve(visitor, seen, 'Approve selected', { membership: ids }));
+    const outcome = await outcomeOf(visitor, await approve(visitor, seen, 'Approve selected', { membership: ids }));
     expect(outcome.text).toContain('Approved 0 removals.');
     const notice = outcome.html.querySelector('main [role=status]')?.text;
     expect(notice?.match(/they are wanted again/g)).toHaveLength(4);
@@ -131,14 +116,13 @@ describe('a plan', () => {
   it('is approved as a whole by its number, unless it has changed since', async () => {
     const held = await openHeld();
     const { visitor, quiet, ids } = held;
-    await visitor.signIn('otto');
     const seen = await visitor.visit('/plans/1');
     await visitor.press(seen, 'Reject selected', { membership: ids.slice(0, 1) });
     const refused = await approve(visitor, seen, 'Approve all 4');
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('has changed since')]);
     expect((await visitor.press(seen, 'Reject all 4')).status).toBe(409);
     const now = await visitor.visit('/plans/1');
-    const outcome = await outcomeOf(held, await approve(visitor, now, 'Approve all 3'));
+    const outcome = await outcomeOf(visitor, await approve(visitor, now, 'Approve all 3'));
     expect(outcome.text).toContain('Approved 3 removals.');
     await quiet();
     expect(held.size()).toBe(1);
@@ -149,7 +133,6 @@ describe('a plan', () => {
   it('says at once that it is being approved, and then why it could not be', async () => {
     const held = await openHeld();
     const { visitor, sandbox } = held;
-    await visitor.signIn('otto');
     const plan = await visitor.visit('/plans/1');
     sandbox.setFaults(undefined, { unauthenticated: 1 });
     const after = await approve(visitor, plan, 'Approve all 4');
@@ -161,7 +144,6 @@ describe('a plan', () => {
 
   it('does not keep an operator waiting for a marketplace that does not answer', async () => {
     const { visitor, sandbox } = await openHeld();
-    await visitor.signIn('otto');
     const plan = await visitor.visit('/plans/1');
     sandbox.setFaults(undefined, { slow: { probability: 1, ms: 60_000 } });
     const after = await approve(visitor, plan, 'Approve all 4');
@@ -172,7 +154,6 @@ describe('a plan', () => {
   it('of more than a thousand people is shown in pages, and rejected as a whole', async () => {
     const { visitor, storage } = await openHeld();
     await addToPlan(storage.database.kysely, 1200);
-    await visitor.signIn('otto');
     let page = await visitor.visit('/plans/1');
     const seen = boxesIn(page);
     for (;;) {
@@ -188,9 +169,7 @@ describe('a plan', () => {
   });
 
   it('says what a person would lose, and what they keep', async () => {
-    const held = await openHeld();
-    const { visitor, customer, quiet } = held;
-    await visitor.signIn('vera');
+    const { visitor, customer, quiet } = await openHeld('vera');
     expect((await visitor.visit('/plans/1')).text.match(/\| access \| Why/g)).toHaveLength(4);
     await customer.link('street-lamps');
     await quiet();
@@ -199,8 +178,7 @@ describe('a plan', () => {
   });
 
   it('gives a viewer the names, and nothing to send', async () => {
-    const { visitor, hired } = await openHeld();
-    await visitor.signIn('vera');
+    const { visitor, hired } = await openHeld('vera');
     const plan = await visitor.visit('/plans/1');
     expect(plan.text).toContain(hired[0]?.trainers[0]?.opentrainUserId);
     expect(plan.html.querySelectorAll('main form, main button, main input')).toEqual([]);

@@ -1,34 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { listDeliveries } from '../../../src/inbox/delivery-list-store.ts';
-import { sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
-import { openJourney } from '../../support/journey.ts';
-import { createVisitor } from '../../support/visitor.ts';
+import { actsIn, csrfOf, formsOf, openSignedIn } from './signed-in.ts';
 
 const minuteMs = 60_000;
 const script = '<script>alert(1)</script>';
 
-async function openHired() {
-  const journey = await openJourney(sqlite);
+async function openHired(name: 'otto' | 'vera') {
+  const journey = await openSignedIn(name);
   await journey.customer.link('street-signs');
   await journey.customer.link('street-lamps');
   const { contractId, trainers } = journey.sandbox.hire({ jobId: journey.customer.jobId });
   await journey.quiet();
   const membership = (await journey.memberships()).find(({ groupId }) => groupId === 'street-signs');
-  const visitor = createVisitor(journey.consoleUrl);
   const { trainerId = '', id = 0 } = membership ?? {};
-  return { ...journey, visitor, contractId, id, trainerId, name: trainers[0]?.displayName };
+  return { ...journey, contractId, id, trainerId, displayName: trainers[0]?.displayName };
 }
 
 describe('the page of access', () => {
   it('says who is about to leave, when and why', async () => {
-    const { customer, sandbox, quiet, pass, consoleUrl } = await openJourney(sqlite);
+    const { customer, sandbox, quiet, pass, visitor } = await openSignedIn('vera');
     const linkId = await customer.link('street-signs');
     const { trainers } = sandbox.hire({ jobId: customer.jobId });
     await quiet();
     await pass(2 * 60 * minuteMs);
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('vera');
     expect((await visitor.visit('/access?leaving=yes')).text).toContain('Nobody matches.');
     await customer.api('DELETE', `/project-links/${linkId}`);
     await quiet();
@@ -42,8 +37,7 @@ describe('the page of access', () => {
 
 describe('the pages of access', () => {
   it('lead from a search to why a trainer has access', async () => {
-    const { visitor, trainerId, contractId, id, name } = await openHired();
-    await visitor.signIn('vera');
+    const { visitor, trainerId, contractId, id, displayName } = await openHired('vera');
     const list = await visitor.press(await visitor.visit('/access'), 'Search', { q: trainerId, state: 'active' });
     expect(list.path).toContain(`q=${trainerId}`);
     expect(list.text).toContain('street-signs');
@@ -54,13 +48,12 @@ describe('the pages of access', () => {
     expect(text).toContain('The contract is active');
     // It is explained by the link that leads there, and by no other one.
     expect(text).not.toContain('street-lamps');
-    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${name} is on the contract`);
+    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${displayName} is on the contract`);
   });
 
   it('show every step of a hire and an end, and what operators did between them', async () => {
-    const { visitor, id, sandbox, contractId, pass, quiet, storage } = await openHired();
+    const { visitor, id, sandbox, contractId, pass, quiet, storage } = await openHired('otto');
     await pass(minuteMs);
-    await visitor.signIn('otto');
     const membership = await visitor.press(await visitor.visit(`/memberships/${id}`), 'Sync now');
     expect(membership.path).toBe(`/memberships/${id}`);
     await quiet();
@@ -92,10 +85,9 @@ describe('the pages of access', () => {
   });
 
   it('defuse what a spreadsheet takes for a formula', async () => {
-    const { visitor, storage, trainerId } = await openHired();
+    const { visitor, storage, trainerId } = await openHired('vera');
     const { kysely } = storage.database;
     await kysely.updateTable('person').set({ displayName: '=1+1,"x"' }).where('trainerId', '=', trainerId).execute();
-    await visitor.signIn('vera');
     const { body, type } = await visitor.visit('/access.csv?project=street-signs');
     expect(type).toMatch(/^text\/csv/);
     expect(body.split('\r\n')).toEqual([
@@ -106,7 +98,7 @@ describe('the pages of access', () => {
   });
 
   it('show what strangers chose as text', async () => {
-    const { visitor, storage, id, trainerId, contractId, deliver, quiet } = await openHired();
+    const { visitor, storage, id, trainerId, contractId, deliver, quiet } = await openHired('vera');
     await deliver(fullEvent({ type: 'contract.started', contract: 'xss', trainer: `t${script}` }));
     await quiet();
     const { kysely } = storage.database;
@@ -115,7 +107,6 @@ describe('the pages of access', () => {
     await kysely.updateTable('contract').set({ title: script }).execute();
     await kysely.updateTable('membership').set({ failure: script }).execute();
     await kysely.updateTable('receipt').set({ message: script }).execute();
-    await visitor.signIn('vera');
     const [delivery] = await listDeliveries(storage.database.kysely, { limit: 1 });
     const paths = ['/access', `/memberships/${id}`, `/trainers/${trainerId}`, `/contracts/${contractId}`];
     for (const path of [...paths, `/deliveries/${delivery?.id}`]) {
@@ -127,13 +118,10 @@ describe('the pages of access', () => {
   });
 
   it('give a viewer no form that changes something', async () => {
-    const { visitor, id, storage } = await openHired();
-    await visitor.signIn('vera');
+    const { visitor, id, storage } = await openHired('vera');
     const [delivery] = await listDeliveries(storage.database.kysely, { limit: 1 });
     for (const path of [`/memberships/${id}`, '/deliveries', `/deliveries/${delivery?.id}`]) {
-      const { html } = await visitor.visit(path);
-      const posts = html.querySelectorAll('form[method=post]').map((form) => form.getAttribute('action'));
-      expect([path, posts]).toEqual([path, ['/sign-out']]);
+      expect([path, formsOf(await visitor.visit(path))]).toEqual([path, ['/sign-out']]);
     }
     expect((await visitor.visit(`/deliveries/${delivery?.id}/body`)).status).toBe(403);
   });
@@ -141,12 +129,11 @@ describe('the pages of access', () => {
 
 describe('the pages of deliveries', () => {
   it('replay everything that a filter matches, and say what was left', async () => {
-    const { visitor, deliver, quiet, storage } = await openHired();
+    const { visitor, deliver, quiet, storage } = await openHired('otto');
     await deliver({ id: 'evt-unused', type: 'payout.sent', data: {} });
     await quiet();
     const ignored = (await listDeliveries(storage.database.kysely, { state: 'ignored', limit: 1 }))[0]?.id;
     const started = (await listDeliveries(storage.database.kysely, { type: 'contract.started', limit: 1 }))[0]?.id;
-    await visitor.signIn('otto');
     const some = await visitor.visit('/deliveries?type=contract.started');
     // There is one for each link.
     const results = await visitor.press(some, 'Replay all that match, 1,000 at most');
@@ -156,23 +143,19 @@ describe('the pages of deliveries', () => {
     const after = await visitor.visit('/deliveries?type=contract.started');
     expect(after.text).not.toContain('will be handled again');
     expect(after.text).toMatch(new RegExp(`^${started} \\|.*\\| Handled \\|`, 'm'));
-    const none = await visitor.press(
-      await visitor.visit('/deliveries?state=ignored'),
-      'Replay all that match, 1,000 at most',
-    );
+    const unused = await visitor.visit('/deliveries?state=ignored');
+    const none = await visitor.press(unused, 'Replay all that match, 1,000 at most');
     expect(none.text).toContain('0 will be handled again. 1 cannot be');
     expect(none.text).toMatch(new RegExp(`^${ignored} \\|`, 'm'));
     await quiet();
-    const acts = await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
-    expect(acts).toMatchObject([
+    expect(await actsIn({ storage })).toMatchObject([
       { actor: 'otto', action: 'deliveries replay', subject: '2 deliveries: type=contract.started' },
       { actor: 'otto', action: 'deliveries replay', subject: '0 deliveries: state=ignored' },
     ]);
   });
 
   it('mask addresses in a body, and give it whole to an operator who downloads it', async () => {
-    const { visitor, storage } = await openHired();
-    await visitor.signIn('otto');
+    const { visitor, storage } = await openHired('otto');
     const [delivery] = await listDeliveries(storage.database.kysely, { type: 'contract.started', limit: 1 });
     const page = await visitor.visit(`/deliveries/${delivery?.id}`);
     const whole = await visitor.visit(`/deliveries/${delivery?.id}/body`);
@@ -183,8 +166,7 @@ describe('the pages of deliveries', () => {
   });
 
   it('say why there is no body to show', async () => {
-    const { visitor, storage } = await openHired();
-    await visitor.signIn('vera');
+    const { visitor, storage } = await openHired('vera');
     const [delivery] = await listDeliveries(storage.database.kysely, { type: 'contract.started', limit: 1 });
     const path = `/deliveries/${delivery?.id}`;
     const setBody = (body: Buffer) => storage.database.kysely.updateTable('delivery').set({ body }).execute();
@@ -197,24 +179,21 @@ describe('the pages of deliveries', () => {
   });
 
   it('refuse an invalid filter, so that no bulk act affects everything', async () => {
-    const { visitor, storage } = await openHired();
-    const home = await visitor.signIn('otto');
+    const { visitor, home, storage } = await openHired('otto');
     for (const filter of ['state=fail', 'since=yesterday', 'until=2026-13-01']) {
       expect([filter, (await visitor.visit(`/deliveries?${filter}`)).status]).toEqual([filter, 400]);
-      const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
-      const body = new URLSearchParams(`${filter}&matching=true&csrf=${encodeURIComponent(csrf)}`);
+      const body = new URLSearchParams(`${filter}&matching=true&csrf=${encodeURIComponent(csrfOf(home))}`);
       const answer = await visitor.send('/do/deliveriesReplay', { method: 'POST', body });
       expect([filter, answer.status]).toEqual([filter, 400]);
     }
     expect((await visitor.visit('/access?state=activ')).status).toBe(400);
-    expect(await storage.database.kysely.selectFrom('audit').selectAll().execute()).toEqual([]);
+    expect(await actsIn({ storage })).toEqual([]);
   });
 
   it('go on page by page', async () => {
-    const { visitor, deliver, quiet } = await openHired();
+    const { visitor, deliver, quiet } = await openHired('vera');
     for (let number = 0; number < 105; number += 1) await deliver(`no event ${number}`);
     await quiet();
-    await visitor.signIn('vera');
     const newest = await visitor.visit('/deliveries?state=unprocessable');
     const older = await visitor.visit(newest.html.querySelector('a[rel=next]')?.getAttribute('href') ?? '');
     const rows = [newest, older].map(({ html }) => html.querySelectorAll('tbody tr').length);

@@ -4,19 +4,19 @@ import { inParts } from '../../../src/db/query.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
 import { addDays } from '../../../src/lib/days.ts';
 import { createApiClient } from '../../support/api-client.ts';
-import { sqlite } from '../../support/databases.ts';
-import { liveThrough, openJourney } from '../../support/journey.ts';
+import { liveThrough } from '../../support/journey.ts';
 import { until } from '../../support/until.ts';
-import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
+import type { VisitedPage } from '../../support/visitor.ts';
 import { createWorkingTool } from '../../support/working-tool.ts';
+import { actsIn, openSignedIn, outcomeOf, signIn } from './signed-in.ts';
 
 const hourMs = 3_600_000;
 
 /** Two trainers work on contracts of their own; each hour their work is reported. */
-async function openWork() {
+async function openWork(name: 'otto' | 'vera' = 'vera') {
   const tool = createWorkingTool();
-  const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true });
-  const { sandbox, customer, clock, storage, quiet, consoleUrl, log } = journey;
+  const journey = await openSignedIn(name, { adapter: tool.adapter, piiConsent: true });
+  const { sandbox, customer, clock, storage, quiet, log } = journey;
   const day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');
   const hire = () => {
@@ -30,16 +30,11 @@ async function openWork() {
   async function passHours(hours: number): Promise<void> {
     const before = reports();
     await liveThrough(storage, clock, hours * hourMs);
-    await until(
-      'the work is reported',
-      async () => reports(),
-      (count) => count > before,
-    );
+    await until('the work is reported', reports, (count) => count > before);
     await quiet();
   }
-  const visitor = createVisitor(consoleUrl);
   const rowsOf = (text: string, with_: string) => text.split('\n').filter((line) => line.includes(with_));
-  return { ...journey, tool, day, steady, hasty, passHours, visitor, rowsOf };
+  return { ...journey, tool, day, steady, hasty, passHours, rowsOf };
 }
 
 /** The links in the cells of a page's tables. */
@@ -49,9 +44,8 @@ function linksOf({ html }: VisitedPage): string[] {
 
 describe('the pages of work', () => {
   it('say what would stand there before work was read', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    expect((await visitor.signIn('vera')).text).toContain('Nothing needs you.');
+    const { visitor, home } = await openSignedIn('vera');
+    expect(home.text).toContain('Nothing needs you.');
     const work = await visitor.visit('/work');
     // It may take long to make, and is not made again by itself.
     expect(work.html.querySelector('script[src*=live]')).toBeNull();
@@ -67,7 +61,7 @@ describe('the pages of work', () => {
     tool.work(day, steady.trainerId, 8);
     tool.work(day, hasty.trainerId, 2);
     await passHours(1);
-    expect((await visitor.signIn('vera')).text).not.toContain('work of acme');
+    expect((await visitor.visit('/')).text).not.toContain('work of acme');
     const agreed = await visitor.visit('/work');
     expect(rowsOf(agreed.text, 'acme |')).toEqual(['acme | 10 h | nothing | 10 h | 10 h | 2']);
     expect(agreed.text).toContain('The marketplace has what is due.');
@@ -106,7 +100,6 @@ describe('the pages of work', () => {
     await passHours(1);
     const { kysely } = storage.database;
     await kysely.updateTable('usageHeld').set({ trainerId: '=2+5' }).execute();
-    await visitor.signIn('vera');
     const link = (await visitor.visit('/work')).html
       .querySelectorAll('main a')
       .find(({ text }) => text === 'Export CSV');
@@ -128,39 +121,36 @@ describe('the pages of work', () => {
     const { kysely } = storage.database;
     const [known] = await kysely.selectFrom('usageLedger').selectAll().execute();
     const others = Array.from({ length: 5000 }, (_, n) => ({ ...known, trainerId: `was${n}`, reportId: `gw-${n}` }));
-    for (const part of inParts(others))
-      await kysely
-        .insertInto('usageLedger')
-        .values(part as never)
-        .execute();
-    await visitor.signIn('vera');
+    const insert = (part: object[]) => kysely.insertInto('usageLedger').values(part as never);
+    for (const part of inParts(others)) await insert(part).execute();
     const offer = await visitor.visit('/work');
     expect(offer.text).toContain('These are 5000 days of trainers or more.');
     expect(offer.text).not.toContain('acme |');
     expect((await visitor.visit(`/work?contract=${steady.contractId}`)).text).toContain('5000 days');
     const link = offer.html.querySelectorAll('main a').find(({ text }) => text === 'Start it');
-    const { path } = await visitor.visit(link?.getAttribute('href') ?? '');
-    const isThere = ({ text }: VisitedPage) => !text.includes('Under way');
-    const page = await until('it is checked', () => visitor.visit(path), isThere);
+    const started = await visitor.visit(link?.getAttribute('href') ?? '');
+    const page = await outcomeOf(visitor, started);
     expect(rowsOf(page.text, 'acme |').slice(0, 1)).toEqual([expect.stringMatching(/\| 5001 \| 5000/)]);
     expect(rowsOf(page.text, `${day} |`)).toHaveLength(100);
     const next = page.html.querySelector('main a[rel=next]')?.getAttribute('href') ?? '';
     expect(rowsOf((await visitor.visit(next)).text, `${day} |`)).toHaveLength(100);
-    const file = await visitor.visit(path.replace('/work?', '/work.csv?'));
+    const file = await visitor.visit(started.path.replace('/work?', '/work.csv?'));
     expect(file.body.split('\r\n').filter((line) => line.startsWith(day))).toHaveLength(5000);
     // Another span has an answer of its own.
     expect((await visitor.visit(`/work?from=${addDays(day, 1)}`)).text).toContain('No work is known for these days.');
   });
 
   it('let an operator discard held work, take that back, and accept what would be lowered, and keep who did', async () => {
-    const { tool, day, steady, hasty, passHours, visitor, rowsOf, storage } = await openWork();
+    const journey = await openWork('otto');
+    const { tool, day, steady, hasty, passHours, rowsOf } = journey;
     tool.work(day, steady.trainerId, 8);
     tool.work(day, hasty.trainerId, 30);
     await passHours(1);
     tool.work(day, steady.trainerId, 4);
     // Only a complete reading lowers anything, once a day.
     await passHours(24);
-    await visitor.signIn('otto');
+    // The first session has expired.
+    const { visitor } = await signIn(journey, 'otto');
     const held = await visitor.visit('/work/held');
     expect(rowsOf(held.text, `${day} |`)).toEqual([
       expect.stringContaining('| 30 h | more than 24 hours in one day |'),
@@ -175,15 +165,10 @@ describe('the pages of work', () => {
     expect(rowsOf(back.text, 'discarded |')).toEqual([]);
     const contract = await visitor.visit(`/work/contracts/${steady.contractId}?install=acme`);
     const asked = await visitor.press(contract, 'Accept and report the lower counts');
-    await until(
-      'it is reported',
-      () => visitor.visit(asked.path),
-      ({ text }) => !text.includes('Under way'),
-    );
+    await outcomeOf(visitor, asked);
     const lowered = await visitor.visit(contract.path);
     expect(rowsOf(lowered.text, `${day} |`)).toEqual([expect.stringMatching(/\| 4 h \| 4 h \| in .* \| answered$/)]);
-    const acts = storage.database.kysely.selectFrom('audit').select(['actor', 'action']).orderBy('id');
-    expect(await acts.execute()).toEqual([
+    expect(await actsIn(journey)).toMatchObject([
       { actor: 'otto', action: 'usage held' },
       { actor: 'otto', action: 'usage held' },
       { actor: 'otto', action: 'usage report --accept-lowered' },
@@ -196,10 +181,8 @@ describe('the pages of work', () => {
     tool.work(day, hasty.trainerId, 30);
     tool.work(before, hasty.trainerId, 3);
     await passHours(1);
-    await visitor.signIn('vera');
     expect((await visitor.visit('/work/held')).html.querySelectorAll('main form').length).toBe(0);
-    const otto = createVisitor(consoleUrl);
-    await otto.signIn('otto');
+    const { visitor: otto } = await signIn({ consoleUrl }, 'otto');
     const { held } = await createApiClient(consoleUrl).ask('usageHeld');
     const [early, long] = (held as { id: string }[]).map(({ id }) => id);
     const assign = (work: string | undefined) =>
@@ -215,7 +198,7 @@ describe('the pages of work', () => {
   });
 
   it('let an operator send or dismiss what changed after its day was sent for the last time', async () => {
-    const { tool, day, steady, passHours, visitor, rowsOf, storage, consoleUrl } = await openWork();
+    const { tool, day, steady, passHours, visitor, rowsOf, storage, consoleUrl } = await openWork('otto');
     tool.work(day, steady.trainerId, 8);
     await passHours(1);
     const closedAt = new Date().toISOString();
@@ -223,7 +206,6 @@ describe('the pages of work', () => {
     await inTransaction(storage.database, (tx) => writeSetting(tx, 'usage_closed_before', '2100-01-01'));
     tool.work(day, steady.trainerId, 9);
     await passHours(1);
-    await visitor.signIn('otto');
     const work = await visitor.visit('/work');
     expect(rowsOf(work.text, `${day} |`)).toEqual([expect.stringMatching(/\| send or dismiss it$/)]);
     const late = await visitor.visit('/work/held');
@@ -241,9 +223,7 @@ describe('the pages of work', () => {
 
 describe('the pages of budgets', () => {
   it('say what would stand there before a budget was read', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('vera');
+    const { visitor } = await openSignedIn('vera');
     expect((await visitor.visit('/budgets')).text).toContain('No budgets match.');
     expect((await visitor.visit('/budgets/none')).status).toBe(404);
     expect((await visitor.visit('/budgets?state=none')).status).toBe(400);
@@ -259,7 +239,6 @@ describe('the pages of budgets', () => {
       const fractions = rows.map(({ consumedFraction }) => consumedFraction).sort();
       return fractions.join() === '0,0.1';
     });
-    await visitor.signIn('vera');
     const budgets = await visitor.visit('/budgets');
     const [row = ''] = rowsOf(budgets.text, '| 10 %');
     // Ten hours in a week, and ninety are left.
