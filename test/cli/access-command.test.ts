@@ -1,13 +1,15 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { sqlite } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
 import { runCommand } from '../support/run-command.ts';
 import { consoleTokens } from '../support/visitor.ts';
+import { useBridge } from './bridge.ts';
 
 const group = 'street-signs';
 
 describe('gangway access', () => {
+  const { receive, run, runOk } = useBridge();
+
   it('lists who could get in, from a running instance, also as CSV', async () => {
     vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -26,10 +28,9 @@ describe('gangway access', () => {
   });
 
   it('says that nobody could get in, from the database', async () => {
-    const workspace = createBridgeWorkspace();
-    await workspace.receive();
-    const run = (...argv: string[]) => runCommand('access', ...argv, '--config', workspace.configFile);
-    expect((await run()).stdout).toBe('Nobody had access in this period.\n');
-    expect(await run('--from', '2026-03-02T00:00:00Z', '--to', '2026-03-01T00:00:00Z')).toMatchObject({ status: 1 });
+    await receive();
+    expect(await runOk('access')).toBe('Nobody had access in this period.\n');
+    const backwards = ['--from', '2026-03-02T00:00:00Z', '--to', '2026-03-01T00:00:00Z'];
+    expect(await run('access', ...backwards)).toMatchObject({ status: 1 });
   });
 });

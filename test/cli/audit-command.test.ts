@@ -1,32 +1,21 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeAudit } from '../../src/db/audit-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { runCommand } from '../support/run-command.ts';
+import { useBridge } from './bridge.ts';
 
 describe('gangway audit', () => {
-  let workspace: Workspace;
-
-  beforeEach(() => {
-    workspace = createBridgeWorkspace();
-  });
-
-  async function run(...argv: string[]): Promise<string> {
-    const { status, stdout, stderr } = await runCommand(...argv, '--config', workspace.configFile);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    return stdout;
-  }
+  const { receive, runJson, runOk, withStorage } = useBridge();
 
   async function listActs(
     ...argv: string[]
   ): Promise<{ actor: string; action: string; subject: string; id: number }[]> {
-    return (JSON.parse(await run('audit', ...argv, '--json')) as { items: [] }).items;
+    return (await runJson('audit', ...argv)).items;
   }
 
   /** By two in turns. */
   async function decideFourTimes(): Promise<void> {
-    await workspace.withStorage(async ({ database }) => {
+    await withStorage(async ({ database }) => {
       for (const number of [1, 2, 3, 4]) {
         const by = { actor: number % 2 === 1 ? 'ada' : 'ben', at: `2026-03-15T12:00:0${number}.000Z` };
         await inTransaction(database, (tx) => writeAudit(tx, by, 'plans approve', `plan ${number}`));
@@ -35,8 +24,8 @@ describe('gangway audit', () => {
   }
 
   it('says that nothing was decided yet', async () => {
-    await workspace.receive();
-    expect(await run('audit')).toBe('No operator has done anything yet, in the console or on the command line.\n');
+    await receive();
+    expect(await runOk('audit')).toBe('No operator has done anything yet, in the console or on the command line.\n');
   });
 
   it('lists decisions, newest first', async () => {
@@ -46,7 +35,7 @@ describe('gangway audit', () => {
     expect(subjects(await listActs('--limit', '2'))).toEqual(['plan 4', 'plan 3']);
     expect(subjects(await listActs('list', '--actor', 'ben'))).toEqual(['plan 4', 'plan 2']);
     expect(
-      (await run('audit'))
+      (await runOk('audit'))
         .split('\n')
         .slice(0, 2)
         .map((line) => line.split(/ {2,}/)),
@@ -57,12 +46,12 @@ describe('gangway audit', () => {
   });
 
   it('records who replayed deliveries and rotated the key', async () => {
-    await workspace.receive(fullEvent({ type: 'contract.started', contract: 'c1', trainer: 't1' }));
-    await run('deliveries', 'replay', '1');
+    await receive(fullEvent({ type: 'contract.started', contract: 'c1', trainer: 't1' }));
+    await runOk('deliveries', 'replay', '1');
     const acts = await listActs();
     expect(acts).toMatchObject([{ action: 'deliveries replay', subject: '1 deliveries: 1' }]);
     expect(acts[0]?.actor).not.toBe('');
-    await run('key', 'rotate');
+    await runOk('key', 'rotate');
     expect((await listActs()).map(({ action }) => action)).toEqual(['key rotate', 'deliveries replay']);
   });
 });

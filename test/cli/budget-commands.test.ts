@@ -1,43 +1,27 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
-import { runCommand } from '../support/run-command.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { openWorld } from '../sandbox/sandbox-harness.ts';
 import { until } from '../support/until.ts';
+import { refused, useBridge } from './bridge.ts';
 
 describe('budgets in commands', { timeout: 60_000 }, () => {
-  let sandbox: Sandbox;
-  let workspace: Workspace;
-  let report: (contractId: string, hours: number) => Promise<unknown>;
   let ids: { low: string; depleted: string; ok: string };
 
-  beforeEach(async () => {
-    sandbox = createSandbox();
-    const { baseUrl } = await sandbox.start();
-    onTestFinished(() => sandbox.stop());
-    const { installId, token } = sandbox.createInstall({ piiConsent: true });
-    const { id: jobId } = sandbox.createJob({ installId });
-    const post = (path: string, body: object) =>
-      fetch(`${baseUrl}${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    await post('/project-links', { externalProjectId: 'signs', jobId });
-    report = (contractId, hours) =>
-      post(`/contracts/${contractId}/usage`, {
-        entries: [{ workDate: new Date().toISOString().slice(0, 10), totalSeconds: hours * 3600 }],
-      });
+  const workspace = useBridge(async () => {
+    const { sandbox, baseUrl, token, jobId, api, link } = await openWorld();
+    await link('signs');
     const hire = async (hours: number) => {
       const { contractId } = sandbox.hire({ jobId });
       sandbox.fundMilestone(contractId, { volume: 10 });
-      await report(contractId, hours);
+      const entries = [{ workDate: new Date().toISOString().slice(0, 10), totalSeconds: hours * 3600 }];
+      await api('POST', `/contracts/${contractId}/usage`, { body: { entries } });
       return contractId;
     };
     ids = { low: await hire(8.5), depleted: await hire(12), ok: await hire(1) };
-    workspace = createBridgeWorkspace({
-      marketplace: { baseUrl },
-      installs: { acme: { token, tool: 'list', projects: ['*'] } },
-    });
+    return { marketplace: { baseUrl }, installs: { acme: { token, tool: 'list', projects: ['*'] } } };
+  });
+  const { run, runJson, runOk } = workspace;
+
+  beforeEach(async () => {
     await run('reconcile');
     await workspace.whileRunning(() =>
       workspace.withStorage(async ({ database: { kysely } }) => {
@@ -48,28 +32,17 @@ describe('budgets in commands', { timeout: 60_000 }, () => {
     );
   });
 
-  const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
-
-  async function json(...argv: string[]) {
-    const { status, stdout } = await run(...argv, '--json');
-    expect(status).toBe(0);
-    // biome-ignore lint/suspicious/noExplicitAny: what a test expects is said by its assertions
-    return JSON.parse(stdout) as any;
-  }
-
   it('are listed by state', async () => {
-    const { stdout } = await run('contracts', 'list', '--budget', 'low');
-    const lines = stdout.trimEnd().split('\n');
+    const lines = (await runOk('contracts', 'list', '--budget', 'low')).trimEnd().split('\n');
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(new RegExp(` ${ids.low} +Amara O\\. +acme +active .* low +85 % `));
-    const depleted = await json('contracts', 'list', '--budget', 'depleted');
+    const depleted = await runJson('contracts', 'list', '--budget', 'depleted');
     expect(depleted.items).toMatchObject([
       { contractId: ids.depleted, budgetState: 'depleted', consumedFraction: 1.2 },
     ]);
-    expect((await json('contracts', 'list')).items).toHaveLength(3);
-    const refused = await run('contracts', 'list', '--budget', 'gone');
-    expect(refused).toMatchObject({ status: 64 });
-    expect(refused.stderr).toContain('one of: ok, low, depleted, unknown');
+    expect((await runJson('contracts', 'list')).items).toHaveLength(3);
+    const unknown = await run('contracts', 'list', '--budget', 'gone');
+    expect(unknown).toMatchObject(refused('one of: ok, low, depleted, unknown', 64));
   });
 
   it('are explained: when it was read, what was notified, and when it is read next', async () => {
@@ -78,7 +51,7 @@ describe('budgets in commands', { timeout: 60_000 }, () => {
     expect(text).toMatch(
       /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+ \S+ UTC; to be read after \S+ \S+ UTC\n {2}notice low, at \S+ \S+ UTC\n$/,
     );
-    const { budgets } = await json('explain', ids.ok);
+    const { budgets } = await runJson('explain', ids.ok);
     expect(budgets).toMatchObject([
       { install: 'acme', contractId: ids.ok, state: 'ok', lastNotice: null, failure: null },
     ]);
@@ -101,7 +74,7 @@ describe('budgets in commands', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(
       /\nBudgets of contracts under way\ninstall +state +count\nacme +depleted +1\nacme +low +1\nacme +ok +1\n/,
     );
-    const { budgets } = await json('status');
+    const { budgets } = await runJson('status');
     expect(budgets).toContainEqual({ install: 'acme', state: 'low', count: 1 });
   });
 });

@@ -2,30 +2,30 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { openFront } from '../support/front.ts';
 import { readRoster } from '../support/roster.ts';
-import { createStdin, runCommand, startAt } from '../support/run-command.ts';
+import { createStdin, startAt } from '../support/run-command.ts';
 import { ownAccountScopes } from '../support/token-world.ts';
+import { refused, useBridge } from './bridge.ts';
 
 const publicUrl = 'http://127.0.0.1:9';
 const receiver = { host: '127.0.0.1', port: 0, drain: '0s', publicUrl };
 
 describe('gangway connect --employer', { timeout: 30_000 }, () => {
   let sandbox: Sandbox;
-  let workspace: Workspace;
   let account: { accountId: string; token: string };
   let jobId: string;
   let marketplace: { baseUrl: string; employerBaseUrl: string };
 
-  beforeEach(async () => {
+  const workspace = useBridge(async () => {
     sandbox = createSandbox();
     const { baseUrl, employerBaseUrl } = await sandbox.start();
     marketplace = { baseUrl, employerBaseUrl };
     onTestFinished(() => sandbox.stop());
     use(sandbox.createAccount({ scopes: ownAccountScopes }));
-    workspace = createBridgeWorkspace({ marketplace, installs: {} });
+    return { marketplace, installs: {} };
   });
+  const { run } = workspace;
 
   function use(made: typeof account): void {
     account = made;
@@ -38,16 +38,16 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     return file;
   }
 
-  const run = async (...argv: string[]) => await runCommand(...argv, '--config', workspace.configFile);
   const connectAs = async (install: string, ...argv: string[]) =>
     await run('connect', install, '--employer', '--token-file', tokenFile(), ...argv);
   const connect = async (...argv: string[]) => await connectAs('own', ...argv);
 
-  async function said(...argv: string[]): Promise<Record<string, unknown>> {
+  async function said(...argv: string[]) {
     const { status, stdout, stderr } = await run(...argv, '--json');
-    const data = JSON.parse(stdout) as Record<string, unknown>;
-    return { ...data, status, stderr };
+    return { ...JSON.parse(stdout), status, stderr };
   }
+
+  const failure = (says: string) => expect.objectContaining({ status: 'failure', says: expect.stringContaining(says) });
 
   async function ask<T>(method: string, at: string, body?: object, token = account.token): Promise<T> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -57,24 +57,20 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   }
 
   const webhooks = async () => (await ask<{ webhooks: { url: string }[] }>('GET', '/webhooks')).webhooks;
-  const installs = async () => (await said('installs', 'list'))['installs'];
+  const installs = async () => (await said('installs', 'list')).installs;
 
   it("names the setting of the employers' API if it cannot be reached", async () => {
     const { baseUrl } = marketplace;
     // No server listens there.
-    workspace = createBridgeWorkspace({
-      marketplace: { baseUrl, employerBaseUrl: 'http://127.0.0.1:9/api/public/v1' },
-      installs: {},
-    });
-    const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/\. Check marketplace\.employerBaseUrl, and that this machine can reach it$/m);
+    workspace.changeConfig({ marketplace: { baseUrl, employerBaseUrl: 'http://127.0.0.1:9/api/public/v1' } });
+    const says = /\. Check marketplace\.employerBaseUrl, and that this machine can reach it$/m;
+    expect(await connect('--job', `${jobId}=street-signs`)).toMatchObject(refused(says));
   });
 
   it('goes from a token and a job to people in the tool without showing the token', async () => {
-    const [lamps] = [sandbox.createJob({ accountId: account.accountId })];
-    const [ada, ben] = [jobId, lamps?.id ?? ''].map((id) => sandbox.hire({ jobId: id }).trainers[0]?.opentrainUserId);
-    const connected = await connect('--job', `${jobId}=street-signs`, '--job', `${lamps?.id}=street=lamps`);
+    const { id: lamps } = sandbox.createJob({ accountId: account.accountId });
+    const [ada, ben] = [jobId, lamps].map((id) => sandbox.hire({ jobId: id }).trainers[0]?.opentrainUserId);
+    const connected = await connect('--job', `${jobId}=street-signs`, '--job', `${lamps}=street=lamps`);
     expect(connected).toMatchObject({ status: 0 });
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [ada], 'street=lamps': [ben] });
     expect(connected.stderr).not.toContain('more scopes than Gangway needs');
@@ -93,23 +89,17 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const trainers = sandbox.hire({ jobId }).trainers.map(({ opentrainUserId }) => opentrainUserId);
     await run('reconcile');
     expect(await run('installs', 'remove', 'own', '--accept-orphans')).toMatchObject({ status: 0 });
-    expect(await connect()).toMatchObject({
-      status: 0,
-      stderr: expect.stringContaining('Linked projects: 1'),
-    });
+    expect(await connect()).toMatchObject({ status: 0, stderr: expect.stringContaining('Linked projects: 1') });
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': trainers });
   });
 
   it('has no jobs left to run once it is removed, and reads its budgets again once it is connected again', async () => {
     await connect('--job', `${jobId}=street-signs`);
-    const budget = { install: 'own', contractId: 'c1' };
+    const budget = { install: 'own', contractId: 'c1', isWatched: true };
+    const job = { kind: 'budget', key: 'own/c1', install: 'own', dueAt: '2026-01-01T00:00:00.000Z' };
     await workspace.withStorage(async ({ database: { kysely } }) => {
-      const dueAt = '2026-01-01T00:00:00.000Z';
-      await kysely
-        .insertInto('budget')
-        .values({ ...budget, isWatched: true })
-        .execute();
-      await kysely.insertInto('job').values({ kind: 'budget', key: 'own/c1', install: 'own', dueAt }).execute();
+      await kysely.insertInto('budget').values(budget).execute();
+      await kysely.insertInto('job').values(job).execute();
       await run('installs', 'remove', 'own', '--accept-orphans');
       const jobs = kysely.selectFrom('job').select('key').where('install', '=', 'own');
       expect(await jobs.execute()).toEqual([]);
@@ -128,14 +118,14 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   it('says before it stores anything what the token may do beyond need, and how to get a narrower one', async () => {
     use(sandbox.createAccount());
     const elsewhere = sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id;
-    const refused = await connect('--job', `${elsewhere}=street-signs`);
-    for (const { stderr } of [refused, await connect()]) {
+    const elsewhereAsked = await connect('--job', `${elsewhere}=street-signs`);
+    for (const { stderr } of [elsewhereAsked, await connect()]) {
       expect(stderr).toContain('payments:write (only for gangway contracts end-at-marketplace)');
       expect(stderr).toContain('jobs:write (not needed)');
       for (const scope of ownAccountScopes) expect(stderr).not.toContain(`${scope} (`);
       expect(stderr).toContain(`Run gangway token rotate own for a token with ${ownAccountScopes.join(', ')}`);
     }
-    expect([refused.status, (await connect()).status]).toEqual([1, 0]);
+    expect([elsewhereAsked.status, (await connect()).status]).toEqual([1, 0]);
   });
 
   it('names each missing scope and what does not work without it, and stores nothing', async () => {
@@ -150,19 +140,16 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
 
   it('goes on without the scope for webhooks, and says what that means', async () => {
     use(sandbox.createAccount({ scopes: ownAccountScopes.slice(0, 3) }));
-    const { status, stderr } = await connect();
-    expect({ status, stderr }).toEqual({
-      status: 0,
-      stderr: expect.stringContaining('lacks the scope webhooks:manage'),
-    });
+    const stderr = expect.stringContaining('lacks the scope webhooks:manage');
+    expect(await connect()).toMatchObject({ status: 0, stderr });
   });
 
   it.each([
     ['a personal token', () => [], () => account.token, /personal token .*with --employer/],
     ['a platform token', () => ['--employer'], () => sandbox.createInstall().token, /without --employer/],
   ])('does not take %s for the other kind, and says what to do', async (_, options, token, message) => {
-    const { status, stderr } = await run('connect', 'own', ...options(), '--token-file', tokenFile(token()));
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
+    const asked = await run('connect', 'own', ...options(), '--token-file', tokenFile(token()));
+    expect(asked).toMatchObject(refused(message));
     expect(await installs()).toEqual([]);
   });
 
@@ -174,8 +161,8 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     ],
     ['none', () => 'job_gone', /the job job_gone: answered 404: There is no such job\. Nothing was stored/],
   ])('refuses a job that is %s beside one that is its own, and stores nothing', async (_, other, message) => {
-    const { status, stderr } = await connect('--job', `${jobId}=street-signs`, '--job', `${other()}=street-lamps`);
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
+    const asked = await connect('--job', `${jobId}=street-signs`, '--job', `${other()}=street-lamps`);
+    expect(asked).toMatchObject(refused(message));
     expect(await installs()).toEqual([]);
     expect((await connect('--job', `${other()}=street-signs`)).stderr).toMatch(message);
   });
@@ -197,8 +184,8 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     ],
     ['that is two projects', ['--employer', '--job', 'job_1=a/../b'], 1, /outside every wall/],
   ])('refuses a job %s', async (_, argv, status, message) => {
-    const refused = await run('connect', 'own', '--token-file', tokenFile(), ...argv);
-    expect(refused).toMatchObject({ status, stderr: expect.stringMatching(message) });
+    const asked = await run('connect', 'own', '--token-file', tokenFile(), ...argv);
+    expect(asked).toMatchObject(refused(message, status));
     await run('migrate');
     expect(await installs()).toEqual([]);
   });
@@ -210,15 +197,13 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const renewed = await run('connect', 'own', '--token-file', tokenFile(token));
     expect(renewed).toMatchObject({ status: 0, stderr: expect.not.stringContaining('another customer') });
     use(sandbox.createAccount({ scopes: ownAccountScopes }));
-    expect(await connect()).toMatchObject({ status: 1, stderr: expect.stringContaining('of another customer') });
+    expect(await connect()).toMatchObject(refused('of another customer'));
     // The job is the other account's, and its people stay until its link is taken away.
     const accepted = await connect('--job', `${jobId}=street-lamps`, '--accept-other-customer');
     expect(accepted.stderr).toMatch(/another account's.*\n?.*gangway links remove lnk_\S+ --install own/);
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [hired] });
-    const refused = expect.objectContaining({
-      action: expect.stringMatching(/gangway links remove lnk_\S+ --install own$/),
-    });
-    expect((await said('doctor'))['checks']).toContainEqual(refused);
+    const action = expect.stringMatching(/gangway links remove lnk_\S+ --install own$/);
+    expect((await said('doctor')).checks).toContainEqual(expect.objectContaining({ action }));
   });
 
   it('lets two installs share an account, each with some of its jobs', async () => {
@@ -233,8 +218,8 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
 
   it('does not turn a platform into an account, or the other way round', async () => {
     await run('connect', 'acme', '--token-file', tokenFile(sandbox.createInstall().token));
-    const refused = await connectAs('acme', '--projects', 'a-*');
-    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('acme is the platform of a customer') });
+    const asked = await connectAs('acme', '--projects', 'a-*');
+    expect(asked).toMatchObject(refused('acme is the platform of a customer'));
   });
 
   describe.each<[what: string, details: object, says: string]>([
@@ -247,40 +232,30 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   ])('an account %s', (_, details, says) => {
     it('is not stored, keeps its people, and leads to a message about what a person must do first', async () => {
       const front = await openFront(marketplace.employerBaseUrl);
-      workspace = createBridgeWorkspace({
-        marketplace: { ...marketplace, employerBaseUrl: front.baseUrl },
-        installs: {},
-      });
+      workspace.changeConfig({ marketplace: { ...marketplace, employerBaseUrl: front.baseUrl } });
+      const forbidden = { status: 403, body: { error: 'No', code: 'FORBIDDEN', details } };
       for (const path of ['/auth/me', '/contracts']) {
-        const body = { error: 'No', code: 'FORBIDDEN', details };
-        front.meddle((asked) => (asked.path === path ? { status: 403, body } : undefined));
-        const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
-        expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(says) });
+        front.meddle((asked) => (asked.path === path ? forbidden : undefined));
+        expect(await connect('--job', `${jobId}=street-signs`)).toMatchObject(refused(says));
         expect(await installs()).toEqual([]);
       }
 
       const [ada] = sandbox.hire({ jobId }).trainers;
       front.meddle();
       expect(await connect('--job', `${jobId}=street-signs`)).toMatchObject({ status: 0 });
-      const body = { error: 'No', code: 'FORBIDDEN', details };
-      front.meddle(() => ({ status: 403, body }));
-      expect(await run('reconcile')).toMatchObject({ status: 1, stderr: expect.stringContaining(says) });
+      front.meddle(() => forbidden);
+      expect(await run('reconcile')).toMatchObject(refused(says));
       expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [ada?.opentrainUserId] });
-      expect((await said('doctor'))['checks']).toContainEqual(
-        expect.objectContaining({ status: 'failure', says: expect.stringContaining(says) }),
-      );
+      expect((await said('doctor')).checks).toContainEqual(failure(says));
     });
   });
 
   describe('that can be reached', () => {
-    beforeEach(() => {
-      workspace = createBridgeWorkspace({ marketplace, receiver, installs: {} });
-    });
+    beforeEach(() => workspace.changeConfig({ receiver }));
 
     it("registers one webhook for all events of the token's scopes, even if it is repeated", async () => {
-      expect(await said('connect', 'own', '--employer', '--token-file', tokenFile())).toMatchObject({
-        endpoint: { how: 'created' },
-      });
+      const first = await said('connect', 'own', '--employer', '--token-file', tokenFile());
+      expect(first).toMatchObject({ endpoint: { how: 'created' } });
       expect(await said('connect', 'own')).toMatchObject({ endpoint: { how: 'kept' } });
       const eventTypes = expect.arrayContaining(['contract.created', 'approval.confirmed', 'message.received']);
       expect(await webhooks()).toMatchObject([{ url: `${publicUrl}/webhooks/own`, status: 'ACTIVE', eventTypes }]);
@@ -296,16 +271,10 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
 
     it('is connected even if webhooks are off for the account, and says so', async () => {
       use(sandbox.createAccount({ scopes: ownAccountScopes, featuresOff: ['public_api_webhooks'] }));
-      const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
-      expect({ status, stderr }).toEqual({
-        status: 0,
-        stderr: expect.stringContaining('the feature public_api_webhooks is off for the account'),
-      });
+      const stderr = expect.stringContaining('the feature public_api_webhooks is off for the account');
+      expect(await connect('--job', `${jobId}=street-signs`)).toMatchObject({ status: 0, stderr });
       expect(await installs()).toMatchObject([{ install: 'own' }]);
-      const checks = (await said('doctor'))['checks'];
-      expect(checks).toContainEqual(
-        expect.objectContaining({ status: 'failure', says: expect.stringContaining('public_api_webhooks is off') }),
-      );
+      expect((await said('doctor')).checks).toContainEqual(failure('public_api_webhooks is off'));
     });
 
     it('lists the webhooks if there may be no more, and deletes none', async () => {
@@ -314,14 +283,11 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
         await ask('POST', '/webhooks', { url, eventTypes: ['contract.created'] });
       }
       for (const move of [[], ['--move']]) {
-        const { status, stderr } = await connect('--job', `${jobId}=street-signs`, ...move);
-        expect({ status, stderr }).toEqual({
-          status: 1,
-          stderr: expect.stringMatching(
-            /answered 409: .* Existing endpoints: (wh_\w+ to hooks\.example\.com(, )?){10}\. Delete an endpoint/,
-          ),
-        });
-        expect(stderr).not.toContain('secret/path');
+        const asked = await connect('--job', `${jobId}=street-signs`, ...move);
+        const full =
+          /answered 409: .* Existing endpoints: (wh_\w+ to hooks\.example\.com(, )?){10}\. Delete an endpoint/;
+        expect(asked).toMatchObject(refused(full));
+        expect(asked.stderr).not.toContain('secret/path');
       }
       expect(await webhooks()).toHaveLength(10);
       await ask('DELETE', `/webhooks/${((await webhooks())[0] as { id?: string } | undefined)?.id}`);
@@ -337,12 +303,12 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
 
     it('registers the webhook of an account in the configuration', async () => {
       const own = { source: 'employer', token: account.token, tool: 'list', jobs: { [jobId]: 'street-signs' } };
-      workspace = createBridgeWorkspace({ marketplace, receiver, installs: { own } });
+      workspace.changeConfig({ installs: { own } });
       expect(await said('connect', 'own')).toMatchObject({ status: 0, links: 1, endpoint: { how: 'created' } });
       expect(await said('connect', 'own', '--employer')).toMatchObject({ endpoint: { how: 'kept' } });
       expect(await webhooks()).toMatchObject([{ url: `${publicUrl}/webhooks/own`, status: 'ACTIVE' }]);
       const changed = await run('connect', 'own', '--job', `${jobId}=street-lamps`);
-      expect(changed).toMatchObject({ status: 1, stderr: expect.stringContaining('own is in the configuration') });
+      expect(changed).toMatchObject(refused('own is in the configuration'));
     });
   });
 });

@@ -1,15 +1,16 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { readRoster } from '../support/roster.ts';
-import { type CommandResult, createStdin, type RunningCommand, runCommand, startAt } from '../support/run-command.ts';
+import { createStdin, type RunningCommand, startAt } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
+import { refused, useBridge } from './bridge.ts';
 
 describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
+  const workspace = useBridge();
+  const { run } = workspace;
   let sandbox: Sandbox;
-  let workspace: Workspace;
   let contractId: string;
   let trainerId: string;
 
@@ -21,7 +22,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     onTestFinished(() => sandbox.stop());
     const { accountId, token } = sandbox.createAccount(account);
     const { id: jobId } = sandbox.createJob({ accountId });
-    workspace = createBridgeWorkspace({
+    workspace.changeConfig({
       marketplace: { baseUrl, employerBaseUrl },
       installs: { own: { source: 'employer', token, tool: 'list', jobs: { [jobId]: 'signs' } } },
     });
@@ -31,27 +32,29 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     await reconcile();
   }
 
-  const config = () => ['--config', workspace.configFile];
   const people = () => readRoster(workspace.rosterFile)['signs'] ?? [];
-  const reconcile = () => runCommand('reconcile', ...config());
-  const argv = (...more: string[]) => ['contracts', 'end-at-marketplace', contractId, ...more, ...config()];
-  const end = (...more: string[]): Promise<CommandResult> => runCommand(...argv(...more));
+  const reconcile = () => run('reconcile');
+  const end = (...more: string[]) => run('contracts', 'end-at-marketplace', contractId, ...more);
+
+  /** At a terminal at which this is typed. */
+  const endTyping = (typed: string) =>
+    startAt(createStdin(typed), 'contracts', 'end-at-marketplace', contractId, '--config', workspace.configFile);
 
   /** Types the id, and resolves when a person at the marketplace is waited for. */
   async function askForEnd(): Promise<{ command: RunningCommand; approvalId: string }> {
-    const command = startAt(createStdin(contractId), ...argv());
+    const command = endTyping(contractId);
     const stderr = await until('an approval waits', command.stderr, (text) => /approval \S+ waits/.test(text));
     return { command, approvalId: /approval (\S+) waits/.exec(stderr)?.[1] ?? '' };
   }
 
   it('ends a contract without funded money once its id is typed', async () => {
     expect(people()).toEqual([trainerId]);
-    const ended = await startAt(createStdin(contractId), ...argv()).ended;
+    const ended = await endTyping(contractId).ended;
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining(`has ended the contract ${contractId}`) });
     expect(ended.stderr).toContain(`ends the contract ${contractId}`);
     await reconcile();
     expect(people()).toEqual([]);
-    const { stdout } = await runCommand('audit', '--json', ...config());
+    const { stdout } = await run('audit', '--json');
     expect(stdout).toContain('contracts end-at-marketplace');
   });
 
@@ -99,11 +102,11 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
   });
 
   it('sends nothing unless the id is typed', async () => {
-    const typedWrongly = await startAt(createStdin('yes'), ...argv()).ended;
+    const typedWrongly = await endTyping('yes').ended;
     const withoutTerminal = await end();
     const another = await end('--confirm', 'ctr_other');
-    for (const { status, stderr } of [typedWrongly, withoutTerminal, another]) {
-      expect([status, stderr]).toEqual([1, expect.stringContaining('Nothing was requested')]);
+    for (const ended of [typedWrongly, withoutTerminal, another]) {
+      expect(ended).toMatchObject(refused('Nothing was requested'));
     }
     expect(await end('--leave', '--no-such')).toMatchObject({ status: 64 });
     await reconcile();
@@ -118,22 +121,23 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     ],
     ['the feature is off', { featuresOff: ['public_api_payments_write'] }, 'public_api_payments_write'],
   ])('says so if %s, and ends nothing', async (_, account, says) => {
+    workspace.open({});
     await openAccount(account);
-    expect(await end('--confirm', contractId)).toMatchObject({ status: 1, stderr: expect.stringContaining(says) });
+    expect(await end('--confirm', contractId)).toMatchObject(refused(says));
     await reconcile();
     expect(people()).toEqual([trainerId]);
   });
 
   it('says that an account must be claimed first, and where', async () => {
+    workspace.open({});
     await openAccount({ isClaimed: false });
-    const { status, stderr } = await end('--confirm', contractId);
-    expect([status, stderr]).toEqual([1, expect.stringMatching(/https:\/\/\S*claim/)]);
+    expect(await end('--confirm', contractId)).toMatchObject(refused(/https:\/\/\S*claim/));
   });
 
   it("is not for a platform's install", async () => {
-    workspace = createBridgeWorkspace();
+    workspace.open({});
     await workspace.receive(fullEvent({ type: 'contract.started', contract: 'cmc1' }));
-    const ended = await runCommand('contracts', 'end-at-marketplace', 'cmc1', '--confirm', 'cmc1', ...config());
-    expect(ended).toMatchObject({ status: 1, stderr: expect.stringContaining('cannot end contracts') });
+    const ended = await run('contracts', 'end-at-marketplace', 'cmc1', '--confirm', 'cmc1');
+    expect(ended).toMatchObject(refused('cannot end contracts'));
   });
 });

@@ -1,45 +1,37 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
-import { runCommand } from '../support/run-command.ts';
+import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
+import { refused, useBridge } from './bridge.ts';
 
 const { signal } = new AbortController();
 const publicUrl = 'http://127.0.0.1:9';
 const url = `${publicUrl}/webhooks/acme`;
 
 describe('gangway endpoint', { timeout: 30_000 }, () => {
-  let sandbox: Sandbox;
+  let world: World;
   let api: PlatformSource;
-  let baseUrl: string;
-  let token: string;
-  let jobId: string;
-  let configFile: string;
 
   /** Only one endpoint may exist. A rotation usually needs two at the same time for some seconds. */
-  beforeEach(async () => {
-    sandbox = createSandbox({ timeScale: 0, endpointsPerInstall: 1 });
-    ({ baseUrl } = await sandbox.start());
-    onTestFinished(() => sandbox.stop());
-    const install = sandbox.createInstall();
-    ({ token } = install);
-    jobId = sandbox.createJob({ installId: install.installId }).id;
+  const workspace = useBridge(async () => {
+    world = await openWorld({ endpointsPerInstall: 1 });
+    const { baseUrl, token } = world;
     api = createPlatformSource({ baseUrl, token });
-    configure({});
+    return configWith({});
   });
+  const run = (...argv: string[]) => workspace.run('endpoint', ...argv);
 
-  function configure(changes: { receiver?: object; installs?: object }): void {
-    const webhookSecrets = ['whsec_of_the_configuration'];
-    const acme = { token, webhookSecrets, tool: 'list', projects: ['*'] };
-    ({ configFile } = createBridgeWorkspace({
+  function configWith(changes: { receiver?: object; installs?: object }) {
+    const { baseUrl, token } = world;
+    const acme = { token, webhookSecrets: ['whsec_of_the_configuration'], tool: 'list', projects: ['*'] };
+    return {
       receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl, ...changes.receiver },
       marketplace: { baseUrl },
       installs: { acme, ...changes.installs },
-    }));
+    };
   }
 
-  const run = (...argv: string[]) => runCommand('endpoint', ...argv, '--config', configFile);
+  const configure = (changes: Parameters<typeof configWith>[0]) => workspace.open(configWith(changes));
 
   async function runJson(...argv: string[]) {
     const { status, stdout, stderr } = await run(...argv, '--json');
@@ -50,34 +42,18 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     (await api.createEndpoint({ url, eventTypes: types }, signal)).endpoint.id;
 
   async function failTen(): Promise<void> {
-    await api.createLink({ externalProjectId: 'signs', jobId }, signal);
-    for (let hired = 0; hired < 9; hired += 1) sandbox.hire({ jobId });
-    await sandbox.idle();
+    await world.link('signs');
+    await world.hire(9);
   }
 
   it('shows the state of the endpoint, and what to do', async () => {
     const endpointId = await subscribe(['project_link.created', 'contract.started']);
     await failTen();
-    const { status, said } = await runJson('status');
-    expect(status).toBe(0);
-    expect(said).toEqual({
-      endpoints: [
-        {
-          install: 'acme',
-          endpointId,
-          url,
-          status: 'DISABLED',
-          consecutiveFailures: 10,
-          missingEventTypes: eventTypes.filter(
-            (type) => type !== 'project_link.created' && type !== 'contract.started',
-          ),
-          checkedAt: null,
-          trouble: null,
-          action: null,
-          failure: null,
-        },
-      ],
-    });
+    const missing = eventTypes.filter((type) => type !== 'project_link.created' && type !== 'contract.started');
+    const state = { status: 'DISABLED', consecutiveFailures: 10, missingEventTypes: missing };
+    const unchecked = { checkedAt: null, trouble: null, action: null, failure: null };
+    const said = { endpoints: [{ install: 'acme', endpointId, url, ...state, ...unchecked }] };
+    expect(await runJson('status')).toEqual({ status: 0, stderr: '', said });
     await api.updateEndpoint(endpointId, { url: 'http://127.0.0.1:10/' }, signal);
     const { stdout } = await run('status', 'acme');
     expect(stdout).toMatch(/^install +acme\n/);
@@ -126,28 +102,22 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
       said: { install: 'acme', endpointId, status: 'DISABLED', requeued: 10 },
     });
     await api.updateEndpoint(endpointId, { status: 'ACTIVE' }, signal);
-    const [delivery] = sandbox.listDeliveries();
+    const [delivery] = world.sandbox.listDeliveries();
     const { stdout } = await run('redeliver', 'acme', '--delivery', delivery?.id ?? '');
     expect(stdout).toBe('1 will be sent again within five minutes.\n');
-    const unknown = await run('redeliver', '--delivery', 'none');
-    expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('404') });
+    expect(await run('redeliver', '--delivery', 'none')).toMatchObject(refused('404'));
   });
 
   it('redelivers without a public address if there is only one endpoint', async () => {
     await subscribe();
     configure({ receiver: { publicUrl: undefined } });
     expect(await runJson('redeliver')).toMatchObject({ status: 0, said: { requeued: 0 } });
-    const refused = await run('rotate');
-    expect(refused).toMatchObject({ status: 1 });
-    expect(refused.stderr).toContain('receiver.publicUrl is not configured');
+    expect(await run('rotate')).toMatchObject(refused('receiver.publicUrl is not configured'));
   });
 
   it('is used wrongly without a name if there are several, and with an unknown name', async () => {
-    expect(await run('rotate', 'initech')).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('there are: acme'),
-    });
+    expect(await run('rotate', 'initech')).toMatchObject(refused('there are: acme'));
     configure({ installs: { globex: { token: 'wrong', tool: 'list', projects: ['none'] } } });
-    expect(await run('redeliver')).toMatchObject({ status: 64, stderr: expect.stringContaining('name the install') });
+    expect(await run('redeliver')).toMatchObject(refused('name the install', 64));
   });
 });

@@ -1,23 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openIdleMarketplace } from '../support/bridge-process.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { type CommandResult, runCommand } from '../support/run-command.ts';
+import { useBridge } from './bridge.ts';
 
 const createdAt = new Date().toISOString();
 const hired = fullEvent({ type: 'contract.started', createdAt });
 const ended = fullEvent({ type: 'contract.ended', id: '7000000002', createdAt });
 
 describe('gangway forget', () => {
-  let workspace: Workspace;
+  const workspace = useBridge(async () => ({ marketplace: { baseUrl: await openIdleMarketplace() } }));
+  const run = (...argv: string[]) => workspace.run('forget', ...argv);
 
-  beforeEach(async () => {
-    workspace = createBridgeWorkspace({ marketplace: { baseUrl: await openIdleMarketplace() } });
-    await workspace.receive(hired);
-  });
-
-  const run = (...argv: string[]): Promise<CommandResult> =>
-    runCommand('forget', ...argv, '--config', workspace.configFile);
+  beforeEach(() => workspace.receive(hired));
 
   it('deletes a person by address, and says how much', async () => {
     await workspace.receive(ended);
@@ -29,8 +23,7 @@ describe('gangway forget', () => {
     expect(stdout).toMatch(
       /^cmu1: cleared at acme\n {2}names and addresses, one for each install: 1\n.*\n {2}stored deliveries: 2\n/,
     );
-    const members = await runCommand('members', '--json', '--config', workspace.configFile);
-    expect(JSON.parse(members.stdout)).toMatchObject({
+    expect(await workspace.runJson('members')).toMatchObject({
       items: [{ trainerId: 'cmu1', displayName: null, memberId: null, state: 'removed' }],
     });
   });

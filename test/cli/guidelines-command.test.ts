@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { outcomeOf, signIn } from '../stories/console/signed-in.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { sqlite } from '../support/databases.ts';
 import { guidelineTools, openGuidelineJourney, pageOf } from '../support/guidelines/guideline-journey.ts';
 import { runCommand } from '../support/run-command.ts';
-import { until } from '../support/until.ts';
-import { consoleTokens, createVisitor } from '../support/visitor.ts';
+import { consoleTokens } from '../support/visitor.ts';
+import { refused } from './bridge.ts';
 
 const [, [, openDoccano]] = guidelineTools as [unknown, (typeof guidelineTools)[number]];
 
@@ -79,18 +80,16 @@ describe('gangway guidelines', { timeout: 60_000 }, () => {
     const scopes: NewAccount['scopes'] = ['payments:read', 'messages:read', 'participant_work_email:read'];
     const { sandbox, manualId, gangway } = await openBridge({ scopes });
     sandbox.publishManual(manualId);
-    const sync = await gangway('guidelines', 'sync');
-    expect([sync.status, sync.stderr]).toEqual([1, expect.stringContaining('instructions:read')]);
+    expect(await gangway('guidelines', 'sync')).toMatchObject(refused('instructions:read'));
     expect((await gangway('doctor')).stdout).toContain('Gangway cannot read manuals');
   });
 
   it('refuses a project without published guidelines, and an install without manuals', async () => {
     const { gangway } = await openBridge();
-    const unknown = await gangway('guidelines', 'show', '999');
-    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining('No known link of project 999')]);
+    expect(await gangway('guidelines', 'show', '999')).toMatchObject(refused('No known link of project 999'));
     const { configFile } = createBridgeWorkspace({});
     const none = await runCommand('guidelines', 'sync', '--config', configFile);
-    expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('an account of your own')]);
+    expect(none).toMatchObject(refused('an account of your own'));
   });
 });
 
@@ -111,16 +110,11 @@ describe('guidelines of a running instance', { timeout: 60_000 }, () => {
 
     manual.edit('Mark every whole sign.');
     manual.publish();
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('otto');
+    const { visitor } = await signIn({ consoleUrl }, 'otto');
     const page = await visitor.visit('/installs/own');
     expect(page.text).toContain(`publication 1 of ${manual.id}`);
     const asked = await visitor.press(await visitor.visit('/do/guidelinesSync?install=own'), 'Sync');
-    await until(
-      'the guidelines are written',
-      () => visitor.visit(asked.path),
-      ({ text }) => !text.includes('Under way'),
-    );
+    await outcomeOf(visitor, asked);
     expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every whole sign.']);
   });
 });

@@ -21,49 +21,23 @@ async function init(config: string, ...options: string[]): Promise<string> {
   return text(stdout);
 }
 
+const newFile = () => path.join(createWorkspace(), 'gangway.config.json');
 const modeOf = (file: string) => statSync(file).mode & 0o777;
 
 describe('gangway init', () => {
   it.each([
-    [
-      ['--install', 'acme-eu'],
-      ['ACME_EU_TOKEN', 'ACME_EU_WEBHOOK_SECRET'],
-    ],
-    [
-      ['--install', '3m'],
-      ['INSTALL_3M_TOKEN', 'INSTALL_3M_WEBHOOK_SECRET'],
-    ],
-    [
-      ['--install', 'gangway-console'],
-      ['INSTALL_GANGWAY_CONSOLE_TOKEN', 'INSTALL_GANGWAY_CONSOLE_WEBHOOK_SECRET'],
-    ],
-    [
-      ['--install', 'acme', '--tool', 'label-studio'],
-      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'LABEL_STUDIO_TOKEN'],
-    ],
-    [
-      ['--install', 'cvat', '--tool', 'cvat'],
-      ['INSTALL_CVAT_TOKEN', 'INSTALL_CVAT_WEBHOOK_SECRET', 'CVAT_TOKEN'],
-    ],
-    [
-      ['--install', 'acme', '--tool', 'doccano'],
-      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'DOCCANO_TOKEN'],
-    ],
-    [
-      ['--install', 'acme', '--tool', 'scim'],
-      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'SCIM_TOKEN'],
-    ],
-    [
-      ['--install', 'acme', '--tool', 'http'],
-      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'HTTP_TOKEN'],
-    ],
-    [
-      ['--install', 'acme', '--tool', './my-tool.ts'],
-      ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET'],
-    ],
-  ])('with %j writes a configuration that loads once %j are set', async (options, variables) => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
-    const report: unknown = JSON.parse(await init(file, ...options, '--json'));
+    ['--install acme-eu', ['ACME_EU_TOKEN', 'ACME_EU_WEBHOOK_SECRET']],
+    ['--install 3m', ['INSTALL_3M_TOKEN', 'INSTALL_3M_WEBHOOK_SECRET']],
+    ['--install gangway-console', ['INSTALL_GANGWAY_CONSOLE_TOKEN', 'INSTALL_GANGWAY_CONSOLE_WEBHOOK_SECRET']],
+    ['--install acme --tool label-studio', ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'LABEL_STUDIO_TOKEN']],
+    ['--install cvat --tool cvat', ['INSTALL_CVAT_TOKEN', 'INSTALL_CVAT_WEBHOOK_SECRET', 'CVAT_TOKEN']],
+    ['--install acme --tool doccano', ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'DOCCANO_TOKEN']],
+    ['--install acme --tool scim', ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'SCIM_TOKEN']],
+    ['--install acme --tool http', ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET', 'HTTP_TOKEN']],
+    ['--install acme --tool ./my-tool.ts', ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET']],
+  ])('with %s writes a configuration that loads once %j are set', async (options, variables) => {
+    const file = newFile();
+    const report: unknown = JSON.parse(await init(file, ...options.split(' '), '--json'));
     const schema = path.join(path.dirname(file), 'gangway.schema.json');
     expect(report).toMatchObject({ config: file, schema, variables });
 
@@ -77,7 +51,7 @@ describe('gangway init', () => {
   });
 
   it.each(builtInAdapters)('with --tool %s writes what starts once its variables are set', async (tool) => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     const report: unknown = JSON.parse(await init(file, '--tool', tool, '--json'));
     const { variables } = report as { variables: string[] };
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -96,7 +70,7 @@ describe('gangway init', () => {
     // What a removal does there is up to the requests, which are still to be written.
     ['http', 'membership_only', 'locks_out', 'promises nothing'],
   ])('for %s chooses %s without a terminal, and says so', async (tool, preset, other, means) => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     const says = await init(file, '--tool', tool);
     expect(says).toMatch(
       new RegExp(
@@ -114,7 +88,7 @@ describe('gangway init', () => {
   });
 
   it('asks at a terminal what a removal does, and locks people out by default', async () => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     const argv = ['init', '--config', file, '--employer', '--tool', 'label-studio', '--json'];
     const { stdout, stderr } = await startAt(createStdin('3', '2'), ...argv).ended;
     expect(stderr).toMatch(
@@ -129,7 +103,7 @@ describe('gangway init', () => {
     ['', 'gangway connect <a name for them>', 'gangway connect own'],
     ['2', 'gangway connect own --employer --job <job>=<project>', 'gangway connect <a name'],
   ])('asks at a terminal who hires, and after %j names the command for it', async (typed, named, other) => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     const { stdout, stderr } = await startAt(createStdin(typed), 'init', '--config', file).ended;
     expect(stderr).toMatch(/^Who hires the trainers\?\n {2}1 {2}your customers: .*\n {2}2 {2}you: /);
     expect(stdout).toContain(named);
@@ -137,7 +111,7 @@ describe('gangway init', () => {
   });
 
   it('names both ways to connect without a terminal, and one for --install or --employer', async () => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     expect(await init(file)).toMatch(/gangway connect <a name.*\n.*gangway connect own --employer/);
     const own = await startAt(createStdin('1'), 'init', '--config', file, '--force', '--employer').ended;
     expect(own.stderr).toBe('');
@@ -148,18 +122,15 @@ describe('gangway init', () => {
     );
   });
 
+  const local = 'http://127.0.0.1:8799';
+
   it.each([
-    [[], 'http://127.0.0.1:8799', 'http://127.0.0.1:8799/api/partner/v1', 'http://127.0.0.1:8799/api/public/v1'],
-    [
-      ['--employer'],
-      'http://127.0.0.1:8799/',
-      'http://127.0.0.1:8799/api/partner/v1',
-      'http://127.0.0.1:8799/api/public/v1',
-    ],
+    [[], local, `${local}/api/partner/v1`, `${local}/api/public/v1`],
+    [['--employer'], `${local}/`, `${local}/api/partner/v1`, `${local}/api/public/v1`],
     [[], 'https://market.example/v1', 'https://market.example/v1', undefined],
     [['--employer'], 'https://market.example/v1', undefined, 'https://market.example/v1'],
   ])('with %j finds the APIs of a marketplace at %s', async (options, url, baseUrl, employerBaseUrl) => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     await init(file, '--marketplace-url', url, ...options);
     const { marketplace } = JSON.parse(readFileSync(file, 'utf8')) as { marketplace: object };
     expect(marketplace).toEqual({ ...(baseUrl && { baseUrl }), ...(employerBaseUrl && { employerBaseUrl }) });
@@ -181,7 +152,7 @@ describe('gangway init', () => {
   });
 
   it('names the adapters, and accepts a file that does not exist yet', async () => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     await expect(init(file, '--tool', 'labelstudio')).rejects.toThrow(
       'there is no adapter "labelstudio"; there is: cvat, doccano,',
     );
@@ -192,7 +163,7 @@ describe('gangway init', () => {
   });
 
   it('writes no install unless it is named', async () => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     const [publicUrl, marketplaceUrl] = ['http://127.0.0.1:8787', 'http://127.0.0.1:8799/v1'];
     const said = await init(file, '--public-url', publicUrl, '--marketplace-url', marketplaceUrl);
     expect(said).toContain('gangway connect <a name for them>\n');
@@ -206,7 +177,7 @@ describe('gangway init', () => {
   it.each(['--public-url', '--marketplace-url'])(
     'refuses a %s without a scheme, which start refused',
     async (option) => {
-      const file = path.join(createWorkspace(), 'gangway.config.json');
+      const file = newFile();
       const refusal = `${option}: write an http(s) URL without credentials, query or fragment`;
       await expect(init(file, option, 'bridge.example.com')).rejects.toThrow(refusal);
       expect(existsSync(file)).toBe(false);
@@ -237,7 +208,7 @@ describe('gangway init', () => {
   });
 
   it('overwrites nothing without --force, and does not keep the old mode with it', async () => {
-    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const file = newFile();
     writeFileSync(file, 'mine', { mode: 0o644 });
     await expect(init(file)).rejects.toThrow('is already there; --force replaces it');
     expect(readFileSync(file, 'utf8')).toBe('mine');

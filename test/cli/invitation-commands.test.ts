@@ -1,10 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { invitationContext } from '../../src/db/seal-contexts.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { runCommand } from '../support/run-command.ts';
+import { useBridge } from './bridge.ts';
 
 const url = 'https://tool.example.com/signup/1';
 const link: InvitationContent = { kind: 'link', url };
@@ -16,21 +14,13 @@ const password: InvitationContent = {
 };
 
 describe('commands about invitations', { timeout: 20_000 }, () => {
-  let workspace: Workspace;
+  const workspace = useBridge();
+  const { run, runJson, runOk } = workspace;
 
   beforeEach(async () => {
-    workspace = createBridgeWorkspace();
     const createdAt = new Date(Date.now() - 60_000).toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
   });
-
-  const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
-
-  async function runOk(...argv: string[]): Promise<string> {
-    const { status, stdout, stderr } = await run(...argv);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    return stdout;
-  }
 
   async function expectRefused(message: RegExp, ...argv: string[]): Promise<void> {
     const { status, stdout, stderr } = await run(...argv);
@@ -46,19 +36,9 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
       await kysely.deleteFrom('invitation').execute();
       const sealed = box.seal(Buffer.from(JSON.stringify(content)), invitationContext({ membershipId: 1 }));
       const at = '2026-03-15T12:00:00.000Z';
-      const undelivered = { deliveredAt: null, deliveredBy: null, failure: null, expiresAt: null };
-      await kysely
-        .insertInto('invitation')
-        .values({
-          membershipId: 1,
-          kind: content.kind,
-          content: sealed,
-          createdAt: at,
-          ...undelivered,
-          nextAttemptAt: at,
-          ...changes,
-        })
-        .execute();
+      const undelivered = { deliveredAt: null, deliveredBy: null, failure: null, expiresAt: null, nextAttemptAt: at };
+      const made = { membershipId: 1, kind: content.kind, content: sealed, createdAt: at, ...undelivered, ...changes };
+      await kysely.insertInto('invitation').values(made).execute();
     });
 
   const audits = async () => {
@@ -70,11 +50,8 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     return said;
   };
 
-  function configureMail(): void {
-    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
-    const mail = { smtp: 'smtp://127.0.0.1:9', from: 'studio@example.com' };
-    writeFileSync(workspace.configFile, JSON.stringify({ ...config, mail }));
-  }
+  const configureMail = () =>
+    workspace.changeConfig({ mail: { smtp: 'smtp://127.0.0.1:9', from: 'studio@example.com' } });
 
   it('show a link once, and then delete it', async () => {
     await invite(link);
@@ -93,7 +70,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
 
   it('show a password once, as JSON too', async () => {
     await invite(password);
-    expect(JSON.parse(await runOk('members', 'invitation', '1', '--json'))).toEqual({
+    expect(await runJson('members', 'invitation', '1')).toEqual({
       membershipId: 1,
       invitation: { ...password, expiresAt: null },
     });
@@ -131,18 +108,10 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     configureMail();
     expect(await runOk('members', 'waiting')).toMatch(/ invited +the mail server /);
     await invite(link, { nextAttemptAt: null, failure: '550 at RCPT TO' });
-    const shown = await runOk('members', 'waiting', '--json');
-    expect(JSON.parse(shown)).toMatchObject({
-      items: [
-        {
-          id: 1,
-          wanted: true,
-          waitsFor: 'operator',
-          invitation: { kind: 'link', expiresAt: null, failure: '550 at RCPT TO' },
-        },
-      ],
-    });
-    expect(shown).not.toContain(url);
+    const shown = await runJson('members', 'waiting');
+    const invitation = { kind: 'link', expiresAt: null, failure: '550 at RCPT TO' };
+    expect(shown.items).toMatchObject([{ id: 1, wanted: true, waitsFor: 'operator', invitation }]);
+    expect(JSON.stringify(shown)).not.toContain(url);
     await invite(link, { expiresAt: '2026-03-16T12:00:00.000Z' });
     expect(await runOk('members', 'waiting')).toContain('you to renew it: it expired');
   });

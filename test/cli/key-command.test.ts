@@ -6,31 +6,28 @@ import { createAliveLock } from '../../src/db/alive-lock.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { type CommandResult, runCommand } from '../support/run-command.ts';
+import { refused, useBridge } from './bridge.ts';
 
 const hired = fullEvent({ type: 'contract.started' });
 
 describe('gangway key', () => {
-  let workspace: Workspace;
+  const workspace = useBridge();
+  const { run, runJson, runOk } = workspace;
   let keyFile: string;
 
   beforeEach(async () => {
-    workspace = createBridgeWorkspace();
     keyFile = path.join(workspace.folder, 'gangway.db.key');
     await workspace.receive(hired);
     return () => vi.unstubAllEnvs();
   });
 
-  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
   const readKey = () => Buffer.from(readFileSync(keyFile, 'utf8'), 'base64');
 
   it('show prints the fingerprint and not the key', async () => {
     const { fingerprint } = createSecretBox(readKey());
-    expect(await run('key', 'show')).toEqual({ status: 0, stdout: `${fingerprint}\n`, stderr: '' });
-    const { stdout } = await run('key', 'show', '--json');
-    expect(JSON.parse(stdout)).toEqual({ fingerprint });
+    expect(await runOk('key', 'show')).toBe(`${fingerprint}\n`);
+    expect(await runJson('key', 'show')).toEqual({ fingerprint });
   });
 
   it('rotate replaces the key file', async () => {
@@ -44,20 +41,13 @@ describe('gangway key', () => {
     await workspace.receive(fullEvent({ type: 'contract.ended' }));
 
     vi.stubEnv('GANGWAY_SECRET_KEY', old.toString('base64'));
-    expect(await run('deliveries', 'list')).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('written with another secret key'),
-    });
+    expect(await run('deliveries', 'list')).toMatchObject(refused('written with another secret key'));
   });
 
   it('rotate is refused while an instance runs, and does not change the key', async () => {
     const old = readKey();
     await workspace.whileRunning(async () => {
-      const refused = await run('key', 'rotate');
-      expect(refused).toMatchObject({
-        status: 1,
-        stderr: expect.stringMatching(/Gangway is running \(.+\/\d+\): stop it/),
-      });
+      expect(await run('key', 'rotate')).toMatchObject(refused(/Gangway is running \(.+\/\d+\): stop it/));
       expect(readKey()).toEqual(old);
     });
     expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
@@ -69,11 +59,8 @@ describe('gangway key', () => {
     const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
     const alive = createAliveLock(database, systemClock, []);
     await alive.hold();
-    const refused = await run('key', 'rotate');
-    expect([refused.status, refused.stderr]).toEqual([
-      1,
-      expect.stringContaining('Another gangway process uses the database: wait until it has finished'),
-    ]);
+    const says = 'Another gangway process uses the database: wait until it has finished';
+    expect(await run('key', 'rotate')).toMatchObject(refused(says));
     alive.release();
     await database.close();
     expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
@@ -84,10 +71,8 @@ describe('gangway key', () => {
     await run('key', 'rotate');
     renameSync(keyFile, `${keyFile}.next`);
     writeFileSync(keyFile, old, { mode: 0o600 });
-    expect(await run('deliveries', 'list')).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('if "gangway key rotate" was interrupted, run it again'),
-    });
+    const says = 'if "gangway key rotate" was interrupted, run it again';
+    expect(await run('deliveries', 'list')).toMatchObject(refused(says));
     expect((await run('key', 'rotate')).stdout).toMatch(/^0 sealed anew; the key is now /);
     expect(existsSync(`${keyFile}.next`)).toBe(false);
     expect(await run('deliveries', 'show', '1')).toMatchObject({ status: 0 });
@@ -97,10 +82,7 @@ describe('gangway key', () => {
     const old = readKey();
     const next = randomBytes(32).toString('base64');
     vi.stubEnv('GANGWAY_SECRET_KEY', next);
-    expect(await run('key', 'rotate')).toMatchObject({
-      status: 1,
-      stderr: expect.stringMatching(/nothing to replace.*GANGWAY_SECRET_KEY_PREVIOUS/),
-    });
+    expect(await run('key', 'rotate')).toMatchObject(refused(/nothing to replace.*GANGWAY_SECRET_KEY_PREVIOUS/));
     vi.stubEnv('GANGWAY_SECRET_KEY_PREVIOUS', old.toString('base64'));
     expect(await run('deliveries', 'list')).toMatchObject({ status: 1 });
     const { stdout } = await run('key', 'rotate', '--json');

@@ -1,51 +1,43 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
-import { runCommand } from '../support/run-command.ts';
+import { describe, expect, it } from 'vitest';
+import { useBridge } from './bridge.ts';
 
 const unset = (name: string) => ({ env: `UNSET_${name}` });
 const cvat = { adapter: 'cvat', organization: 'acme' };
-const missing = {
-  tool: 'tools.list.token: the variable UNSET_LIST is not set',
-  otherTool: 'tools.other.token: the variable UNSET_OTHER is not set',
-  install: 'installs.acme.token: the variable UNSET_ACME is not set',
-  otherInstall: 'installs.beta.token: the variable UNSET_BETA is not set',
-  channel: 'notifications.channels.ops.url: the variable UNSET_SLACK is not set',
-  others: [
-    'console.token: the variable UNSET_METRICS is not set',
-    'console.tokens.ada.token: the variable UNSET_ADA is not set',
-    'installs.acme.webhookSecrets[0]: the variable UNSET_SIGNING is not set',
-    'mail.smtp: the variable UNSET_SMTP is not set',
-    'notifications.channels.signed.secret: the variable UNSET_CHANNEL is not set',
-  ],
-};
-const { tool, otherTool, install, otherInstall, channel, others } = missing;
+const tool = 'tools.list.token: the variable UNSET_LIST is not set';
+const otherTool = 'tools.other.token: the variable UNSET_OTHER is not set';
+const install = 'installs.acme.token: the variable UNSET_ACME is not set';
+const otherInstall = 'installs.beta.token: the variable UNSET_BETA is not set';
+const channel = 'notifications.channels.ops.url: the variable UNSET_SLACK is not set';
+const others = [
+  'console.token: the variable UNSET_METRICS is not set',
+  'console.tokens.ada.token: the variable UNSET_ADA is not set',
+  'installs.acme.webhookSecrets[0]: the variable UNSET_SIGNING is not set',
+  'mail.smtp: the variable UNSET_SMTP is not set',
+  'notifications.channels.signed.secret: the variable UNSET_CHANNEL is not set',
+];
 const all = [tool, otherTool, install, otherInstall, channel, ...others].sort();
 
 describe('a second terminal, where no variable of the configuration is set', () => {
-  let configFile: string;
+  const workspace = useBridge(() => ({
+    console: { token: unset('METRICS'), tokens: { ada: { token: unset('ADA'), role: 'viewer' } } },
+    installs: {
+      acme: { token: unset('ACME'), webhookSecrets: [unset('SIGNING')], tool: 'list' },
+      beta: { token: unset('BETA'), tool: 'other' },
+    },
+    tools: {
+      list: { ...cvat, url: 'http://127.0.0.1:9', token: unset('LIST') },
+      other: { ...cvat, url: 'http://127.0.0.1:9', token: unset('OTHER') },
+    },
+    mail: { smtp: unset('SMTP'), from: 'ops@example.com' },
+    notifications: {
+      channels: {
+        ops: { type: 'slack', url: unset('SLACK') },
+        signed: { type: 'webhook', url: 'https://example.com', secret: unset('CHANNEL') },
+      },
+    },
+  }));
 
-  beforeEach(() => {
-    ({ configFile } = createBridgeWorkspace({
-      console: { token: unset('METRICS'), tokens: { ada: { token: unset('ADA'), role: 'viewer' } } },
-      installs: {
-        acme: { token: unset('ACME'), webhookSecrets: [unset('SIGNING')], tool: 'list' },
-        beta: { token: unset('BETA'), tool: 'other' },
-      },
-      tools: {
-        list: { ...cvat, url: 'http://127.0.0.1:9', token: unset('LIST') },
-        other: { ...cvat, url: 'http://127.0.0.1:9', token: unset('OTHER') },
-      },
-      mail: { smtp: unset('SMTP'), from: 'ops@example.com' },
-      notifications: {
-        channels: {
-          ops: { type: 'slack', url: unset('SLACK') },
-          signed: { type: 'webhook', url: 'https://example.com', secret: unset('CHANNEL') },
-        },
-      },
-    }));
-  });
-
-  const run = async (command: string) => await runCommand(...command.split(' '), '--config', configFile);
+  const run = (command: string) => workspace.run(...command.split(' '));
 
   async function missingFor(command: string): Promise<string[]> {
     const { status, stdout, stderr } = await run(command);

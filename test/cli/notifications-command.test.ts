@@ -1,35 +1,19 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { openMailBox } from '../support/mail-box.ts';
 import { addNotices, atOnce, newNotice, secret } from '../support/notices.ts';
-import { runCommand } from '../support/run-command.ts';
+import { useBridge } from './bridge.ts';
 
 describe('gangway notifications', () => {
   let hook: Hook;
-  let workspace: Workspace;
-
-  beforeEach(async () => {
+  const workspace = useBridge(async () => {
     hook = await openHook('/hook/very-secret');
-    workspace = createBridgeWorkspace({
-      notifications: {
-        channels: {
-          billing: { type: 'webhook', url: hook.url, secret },
-          chat: { type: 'slack', url: hook.url },
-        },
-      },
-    });
+    const { url } = hook;
+    return { notifications: { channels: { billing: { type: 'webhook', url, secret }, chat: { type: 'slack', url } } } };
   });
-
-  const run = (...argv: string[]) => runCommand('notifications', ...argv, '--config', workspace.configFile);
-
-  function changeConfig(changes: object): void {
-    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
-    writeFileSync(workspace.configFile, JSON.stringify({ ...config, ...changes }));
-  }
+  const run = (...argv: string[]) => workspace.run('notifications', ...argv);
 
   describe('list', () => {
     beforeEach(async () => {
@@ -108,7 +92,7 @@ describe('gangway notifications', () => {
 
     it('mails too', async () => {
       const box = await openMailBox();
-      changeConfig({
+      workspace.changeConfig({
         mail: { smtp: box.url, from: 'studio@example.com' },
         notifications: { channels: { finance: { type: 'mail', to: ['finance@example.com'] } } },
       });
@@ -124,7 +108,7 @@ describe('gangway notifications', () => {
         stdout: '',
         stderr: 'gangway: There is no channel "chart"; there are: billing, chat\n',
       });
-      changeConfig({ notifications: {} });
+      workspace.changeConfig({ notifications: {} });
       expect(await run('test')).toMatchObject({
         status: 1,
         stderr: 'gangway: No channel is configured: add one to notifications.channels\n',
@@ -141,7 +125,7 @@ describe('gangway notifications', () => {
   });
 
   it('is checked by doctor, which sends nothing and shows only the host of a URL', async () => {
-    const { stdout } = await runCommand('doctor', '--json', '--config', workspace.configFile);
+    const { stdout } = await workspace.run('doctor', '--json');
     const { checks } = JSON.parse(stdout) as { checks: { name: string; says: string }[] };
     const host = new URL(hook.url).host;
     const rest = 'valid; "gangway notifications test" sends a message';

@@ -1,13 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { listMemberships } from '../../src/memberships/membership-list-store.ts';
 import { openIdleMarketplace } from '../support/bridge-process.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
 import { readRoster } from '../support/roster.ts';
-import { type CommandResult, runCommand, startCommand } from '../support/run-command.ts';
+import { startCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
+import { refused, useBridge } from './bridge.ts';
 
 const hostile = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
 const hostileAddress = `${hostile} second@line.example`;
@@ -23,25 +23,8 @@ const hire = (number: number, wish: Partial<EventWish> = {}) =>
 const unlink = () => recent({ type: 'project_link.removed', id: '90' });
 
 describe('commands of an operator', () => {
-  let workspace: Workspace;
-
-  beforeEach(() => {
-    workspace = createBridgeWorkspace({ removals: { grace: '0s' } });
-  });
-
-  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
-
-  async function runOk(...argv: string[]): Promise<string> {
-    const { status, stdout, stderr } = await run(...argv);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    return stdout;
-  }
-
-  async function runJson(...argv: string[]): Promise<unknown> {
-    const stdout = await runOk(...argv, '--json');
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-    return JSON.parse(stdout) as unknown;
-  }
+  const workspace = useBridge(() => ({ removals: { grace: '0s' } }));
+  const { changeConfig, config, run, runJson, runOk } = workspace;
 
   async function expectRefused(message: string, ...argv: string[]): Promise<void> {
     expect(await run(...argv)).toEqual({ status: 1, stdout: '', stderr: `gangway: ${message}\n` });
@@ -64,11 +47,6 @@ describe('commands of an operator', () => {
     expect(text).toContain('Evil');
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
     expect(text).not.toContain('second@');
-  }
-
-  function changeConfig(change: (config: Record<string, unknown>) => object): void {
-    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as never;
-    writeFileSync(workspace.configFile, JSON.stringify(change(config)));
   }
 
   /** Holds the removal of all trainers in a plan. */
@@ -100,7 +78,7 @@ describe('commands of an operator', () => {
 
   it('lists what is stored of a removed install', async () => {
     await holdAll();
-    changeConfig((config) => ({ ...config, installs: {} }));
+    changeConfig({ installs: {} });
     expect(await runOk('plans', 'list', '--install', 'acme')).toContain('acme');
     expect(await runOk('contracts', 'list', '--install', 'acme')).toContain('acme');
   });
@@ -117,9 +95,8 @@ describe('commands of an operator', () => {
       await hireAll();
       await workspace.pretendRunning();
       const text = await runOk('status', '--since', '30m');
-      expect(text).toMatch(
-        /^Nothing needs you\.\n\nInstances\nname .*\nhost\/1 .* running .*\n\nMemberships now\ntool +state +count\nlist +active +3\n/,
-      );
+      expect(text).toMatch(/^Nothing needs you\.\n\nInstances\nname .*\nhost\/1 .* running .*\n\nMemberships now\n/);
+      expect(text).toMatch(/\ntool +state +count\nlist +active +3\n/);
       expect(text).toMatch(/\n\nDeliveries since \S+Z\ninstall +state +count\nacme +handled +3\n/);
       expect(text).toMatch(/\n\nDone in the tools since \S+Z\ntool +outcome +count\nlist +added +3\n/);
       expect(text).toMatch(/\nFrom hired to access +\d+\.\d s · \d+\.\d s .* 3\n/);
@@ -143,11 +120,8 @@ describe('commands of an operator', () => {
     it("prints the marketplace's texts on one line", async () => {
       await workspace.withStorage(async ({ database: { kysely } }) => {
         await kysely.insertInto('installState').values({ install: 'acme' }).execute();
-        const job = { kind: 'reconcile', key: 'acme', install: 'acme', failure: hostile };
-        await kysely
-          .insertInto('job')
-          .values({ ...job, dueAt: '9999' })
-          .execute();
+        const job = { kind: 'reconcile', key: 'acme', install: 'acme', failure: hostile, dueAt: '9999' };
+        await kysely.insertInto('job').values(job).execute();
       });
       const text = await runOk('status');
       expectPlain(text);
@@ -233,9 +207,8 @@ describe('commands of an operator', () => {
     it('approve removes them once', async () => {
       await holdAll();
       // No marketplace answers here.
-      const refused = await run('plans', 'approve', '1');
-      expect(refused).toMatchObject({ status: 1, stdout: '' });
-      expect(refused.stderr).toMatch(/acme could not be read.+approve 1 --without-reading$/m);
+      const unread = /acme could not be read.+approve 1 --without-reading$/m;
+      expect(await run('plans', 'approve', '1')).toMatchObject({ stdout: '', ...refused(unread) });
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
       expect(await approve('1')).toBe('Approved 3 removals.\nRemoved 3 of 3.\n');
       expect(roster()).toEqual({ 'street-signs': [] });
@@ -251,18 +224,8 @@ describe('commands of an operator', () => {
       const asked = ['plans', 'approve', '1', '--without-reading', '--wait', '0s'];
       const { status, stdout } = await run(...asked, '--json');
       expect(status).toBe(2);
-      expect(JSON.parse(stdout)).toEqual({
-        plan: 1,
-        install: 'acme',
-        decided: 3,
-        stale: 0,
-        open: 0,
-        removed: 0,
-        failed: 0,
-        left: 3,
-        isRead: false,
-        dropped: [],
-      });
+      const counts = { decided: 3, stale: 0, open: 0, removed: 0, failed: 0, left: 3 };
+      expect(JSON.parse(stdout)).toEqual({ plan: 1, install: 'acme', ...counts, isRead: false, dropped: [] });
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
       await act();
       expect(roster()).toEqual({ 'street-signs': [] });
@@ -352,14 +315,13 @@ describe('commands of an operator', () => {
     /** Renames the install, and starts with that although that orphans all trainers. */
     async function orphanAll(): Promise<void> {
       await hireAll();
-      changeConfig(({ installs, ...config }) => ({
-        ...config,
-        installs: { globex: (installs as { acme: object }).acme },
-      }));
-      const argv = ['start', '--accept-orphans', '--config', workspace.configFile];
-      const running = startCommand(...argv);
-      const orphans = async () => (await runJson('retire', '--all')) as { orphans: object[] };
-      await until('all are orphaned', orphans, (seen) => seen.orphans.length === 3);
+      changeConfig({ installs: { globex: config().installs.acme } });
+      const running = startCommand('start', '--accept-orphans', '--config', workspace.configFile);
+      await until(
+        'all are orphaned',
+        () => runJson('retire', '--all'),
+        ({ orphans }) => orphans.length === 3,
+      );
       running.stop();
       await running.ended;
     }
@@ -390,11 +352,8 @@ describe('commands of an operator', () => {
 
     it('releases members of a tool that is not configured', async () => {
       await orphanAll();
-      changeConfig(({ installs, tools, ...config }) => ({
-        ...config,
-        installs: { globex: { ...(installs as { globex: object }).globex, tool: 'other' } },
-        tools: { other: (tools as { list: object }).list },
-      }));
+      const { installs, tools } = config();
+      changeConfig({ installs: { globex: { ...installs.globex, tool: 'other' } }, tools: { other: tools.list } });
       expect(await runOk('retire', '--all')).toMatch(/cmu1 .* kept +1\n/);
       expect(await runOk('retire', '--all', '--yes')).toBe(
         '0 will be removed. 3 are kept: their tool is not configured.\n',
@@ -406,8 +365,7 @@ describe('commands of an operator', () => {
 
   describe('members', () => {
     it('release keeps a trainer in, and adopt removes them when their last reason ends', async () => {
-      const baseUrl = await openIdleMarketplace();
-      changeConfig((config) => ({ ...config, marketplace: { baseUrl } }));
+      changeConfig({ marketplace: { baseUrl: await openIdleMarketplace() } });
       await workspace.receive(hire(1));
       expect(await runOk('members', 'release', '1')).toBe('Membership 1 is no longer managed by Gangway, and stays.\n');
       await workspace.receive(recent({ type: 'contract.ended', id: '92' }));

@@ -6,29 +6,20 @@ import { operations } from '../../src/http/api/openapi-document.ts';
 import { sqlite } from '../support/databases.ts';
 import { openEmployerJourney } from '../support/employer-journey.ts';
 import { createFolder } from '../support/folder.ts';
+import { openHeldPlan } from '../support/held-plan.ts';
 import { listenOnLoopback } from '../support/http-fake.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { runCommand } from '../support/run-command.ts';
 import { consoleTokens } from '../support/visitor.ts';
 
-const minuteMs = 60_000;
-
 /** Four trainers whose removals the brake holds. */
 async function openHeld() {
-  const journey = await openJourney(sqlite);
-  const { customer, sandbox, quiet, pass } = journey;
-  const linkId = await customer.link('street-signs');
-  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
-  await quiet();
-  await pass(2 * 60 * minuteMs);
-  await customer.api('DELETE', `/project-links/${linkId}`);
-  await quiet();
-  await pass(20 * minuteMs);
-  const remote = (...argv: string[]) => runCommand(...argv, '--remote', journey.consoleUrl);
+  const held = await openHeldPlan();
+  const remote = (...argv: string[]) => runCommand(...argv, '--remote', held.consoleUrl);
   /** Deliveries are taken in in any order, so its id is not known beforehand. */
-  const membershipOf = async ({ trainers: [trainer] }: (typeof hired)[number]) =>
-    String((await journey.memberships()).find(({ trainerId }) => trainerId === trainer?.opentrainUserId)?.id);
-  return { ...journey, hired, remote, membershipOf };
+  const membershipOf = async ({ trainers: [trainer] }: (typeof held.hired)[number]) =>
+    String((await held.memberships()).find(({ trainerId }) => trainerId === trainer?.opentrainUserId)?.id);
+  return { ...held, remote, membershipOf };
 }
 
 beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token));
@@ -138,9 +129,6 @@ function listen(listener: RequestListener): Promise<string> {
 }
 
 const group = 'street-signs';
-
-beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token));
-afterEach(() => void vi.unstubAllEnvs());
 
 /** With each command a second passes: what it causes began later than what was before. */
 function at({ consoleUrl, pass }: Pick<Journey, 'consoleUrl'> & { pass(ms: number): unknown }) {

@@ -1,29 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recordToolTrouble } from '../../src/converge/tool-trouble-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
-import type { Trouble } from '../../src/lib/troubles.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { noBudget } from '../support/budgets.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { runCommand } from '../support/run-command.ts';
+import { insert } from '../support/insert.ts';
+import { refused, useBridge } from './bridge.ts';
 
 describe('gangway status', () => {
-  let workspace: Workspace;
-
-  beforeEach(() => {
-    workspace = createBridgeWorkspace();
-  });
-
-  async function runOk(...argv: string[]): Promise<string> {
-    const { status, stdout } = await runCommand(...argv, '--config', workspace.configFile);
-    expect(status).toBe(0);
-    return stdout;
-  }
-
-  const runJson = async (...argv: string[]) => JSON.parse(await runOk(...argv, '--json')) as object;
+  const workspace = useBridge();
+  const { run, runOk, runJson } = workspace;
 
   it('says that nothing runs, since when, and what to do', async () => {
     await runOk('migrate');
@@ -38,27 +26,17 @@ describe('gangway status', () => {
     expect(text).toMatch(
       /^Needs you:\n {2}down {5}Gangway is not running\. .* \(\d+ s\)\n.*\n\nInstances\n.*\n\S+ .* stopped /,
     );
-    const { troubles } = (await runJson('status')) as { troubles: Trouble[] };
-    const [{ kind, since } = { kind: null, since: null }] = troubles;
-    expect(kind).toBe('nothing_runs');
-    expect(await runJson('status')).toMatchObject({
-      instances: [
-        {
-          state: 'stopped',
-          stoppedAt: since,
-          silentForSeconds: expect.any(Number),
-        },
-      ],
-    });
+    const { troubles, instances } = await runJson('status');
+    expect(troubles[0].kind).toBe('nothing_runs');
+    const stopped = { state: 'stopped', stoppedAt: troubles[0].since, silentForSeconds: expect.any(Number) };
+    expect(instances).toMatchObject([stopped]);
   });
 
   it('creates no database if there is none', async () => {
     const file = path.join(workspace.folder, 'gangway.db');
-    const { status, stderr } = await runCommand('status', '--config', workspace.configFile);
-    expect(status).toBe(1);
-    expect(stderr).toContain(`There is no database ${file} yet: set database.url to the one that is meant`);
-    const doctor = await runCommand('doctor', '--config', workspace.configFile);
-    expect(doctor.stdout).toContain(`database: There is none at ${file} yet`);
+    const says = `There is no database ${file} yet: set database.url to the one that is meant`;
+    expect(await run('status')).toMatchObject(refused(says));
+    expect((await run('doctor')).stdout).toContain(`database: There is none at ${file} yet`);
     expect(existsSync(file)).toBe(false);
   });
 
@@ -67,8 +45,7 @@ describe('gangway status', () => {
       await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', new Date().toISOString()));
     });
     expect(await runOk('status')).toMatch(/^Needs you:\n +down +Gangway is not running\./);
-    const doctor = await runCommand('doctor', '--config', workspace.configFile);
-    expect(doctor.stdout).toContain('warn  nothing_runs: Gangway is not running.');
+    expect((await run('doctor')).stdout).toContain('warn  nothing_runs: Gangway is not running.');
   });
 
   it('says that an instance runs with an older configuration', async () => {
@@ -111,17 +88,14 @@ describe('gangway status', () => {
   });
 
   it('ends with --exit-code: 1 if something is down, 2 if something waits', async () => {
-    const probe = async () => (await runCommand('status', '--exit-code', '--config', workspace.configFile)).status;
+    const probe = async () => (await run('status', '--exit-code')).status;
     await runOk('migrate');
     expect(await probe()).toBe(1);
     await workspace.pretendRunning();
     expect(await probe()).toBe(0);
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const budget = { ...noBudget, install: 'acme', contractId: 'c1', isWatched: true };
-      await kysely
-        .insertInto('budget')
-        .values({ ...budget, state: 'low' })
-        .execute();
+      await insert(kysely, 'budget', { ...budget, state: 'low' });
     });
     expect(await probe()).toBe(0);
     const createdAt = new Date().toISOString();

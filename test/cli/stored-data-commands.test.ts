@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { toInstantText } from '../../src/domain/marketplace-text.ts';
 import { postponeDelivery } from '../../src/inbox/inbox-store.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { minutesAgo } from '../support/lifecycle-events.ts';
-import { type CommandResult, runCommand } from '../support/run-command.ts';
+import { useBridge } from './bridge.ts';
 
 const hostileName = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
 
@@ -23,21 +22,10 @@ const waiting = fullEvent({
 const unread = '{"type": "contract.started"}';
 
 describe('commands about what is stored', () => {
-  let workspace: Workspace;
+  const workspace = useBridge();
+  const { run, runJson, runOk } = workspace;
 
-  beforeEach(async () => {
-    workspace = createBridgeWorkspace();
-    await workspace.receive(hired, '{"type": "payout.sent"}', unread);
-  });
-
-  const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
-
-  async function runJson(...argv: string[]): Promise<unknown> {
-    const { status, stdout, stderr } = await run(...argv, '--json');
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-    return JSON.parse(stdout) as unknown;
-  }
+  beforeEach(() => workspace.receive(hired, '{"type": "payout.sent"}', unread));
 
   function expectPlain(text: string): void {
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
@@ -110,8 +98,8 @@ describe('commands about what is stored', () => {
   it('members filters', async () => {
     await workspace.receive(waiting);
     const shown = async (...options: string[]) => {
-      const { items } = (await runJson('members', ...options)) as { items: { state: string }[] };
-      return items.map(({ state }) => state);
+      const { items } = await runJson('members', ...options);
+      return items.map(({ state }: { state: string }) => state);
     };
     expect(await shown()).toEqual(['waiting_email', 'active']);
     expect(await shown('waiting')).toEqual(['waiting_email']);
@@ -120,8 +108,7 @@ describe('commands about what is stored', () => {
     const { stdout } = await run('members', 'waiting');
     expect(stdout).toContain('lamps');
     expectPlain(stdout);
-    const none = await run('members', '--state', 'failed');
-    expect(none.stdout).toBe('No memberships match.\n');
+    expect(await runOk('members', '--state', 'failed')).toBe('No memberships match.\n');
   });
 
   it('deliveries list shows the newest first', async () => {
@@ -131,7 +118,7 @@ describe('commands about what is stored', () => {
     expect(lines[1]).toMatch(/^3 .+ acme +contract\.started .*unprocessable +0 +the event names no/);
     expect(lines[2]).toMatch(/^2 .+ acme +payout\.sent .*ignored +0$/);
     expect(lines[3]).toMatch(/^1 .+ acme +contract\.started .*handled +0$/);
-    const { items } = (await runJson('deliveries', 'list', '--state', 'handled')) as { items: object[] };
+    const { items } = await runJson('deliveries', 'list', '--state', 'handled');
     expect(items).toMatchObject([
       {
         id: 1,
@@ -154,7 +141,7 @@ describe('commands about what is stored', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/^state +handled$/m);
     expect(stdout).toMatch(/^failure +-$/m);
-    const shown = (await runJson('deliveries', 'show', '1')) as { receivedAt: string };
+    const shown = await runJson('deliveries', 'show', '1');
     expect(shown).toMatchObject({ id: 1, state: 'handled', contractId: 'cmc1', trainerId: 'cmu1', bodyProblem: null });
     expect(toInstantText(shown.receivedAt)).toBe(shown.receivedAt);
     expect(JSON.stringify(shown) + stdout).not.toMatch(/\w\w@opentrain/);
@@ -164,44 +151,34 @@ describe('commands about what is stored', () => {
     const raw = (id: string) => run('deliveries', 'body', id);
     expect(await raw('1')).toEqual({ status: 0, stdout: hired, stderr: '' });
     expect(await raw('3')).toEqual({ status: 0, stdout: unread, stderr: '' });
-    expect(await raw('2')).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: 'gangway: The body was not kept: nothing uses events of this type\n',
-    });
+    const stderr = 'gangway: The body was not kept: nothing uses events of this type\n';
+    expect(await raw('2')).toEqual({ status: 1, stdout: '', stderr });
     expect(await raw('99')).toEqual({ status: 1, stdout: '', stderr: 'gangway: There is no delivery 99\n' });
-    const { body } = (await runJson('deliveries', 'body', '1')) as { body: string };
+    const { body } = await runJson('deliveries', 'body', '1');
     expect(Buffer.from(body, 'base64').toString()).toBe(hired);
   });
 
   it('members shows no address that a tool or a stranger put into a text', async () => {
-    await workspace.withStorage(async ({ database }) => {
-      await database.kysely
+    const address = 'amara.o@opentrain.work';
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      await kysely
         .updateTable('membership')
-        .set({ memberId: 'amara.o@opentrain.work', failure: 'no seat for amara.o@opentrain.work' })
+        .set({ memberId: address, failure: `no seat for ${address}` })
         .execute();
-      await database.kysely.updateTable('person').set({ displayName: 'amara.o@opentrain.work' }).execute();
+      await kysely.updateTable('person').set({ displayName: address }).execute();
     });
-    const { stdout } = await run('members');
-    const { stdout: json } = await run('members', '--json');
-    expect(stdout + json).not.toContain('amara.o');
-    expect(JSON.parse(json)).toMatchObject({ items: [{ memberId: 'a…@opentrain.work' }] });
+    const json = await runJson('members');
+    expect((await runOk('members')) + JSON.stringify(json)).not.toContain('amara.o');
+    expect(json).toMatchObject({ items: [{ memberId: 'a…@opentrain.work' }] });
   });
 
   it.each(['99', '250000', '999999999999999'])('deliveries show says that there is no %s', async (id) => {
-    expect(await run('deliveries', 'show', id)).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: `gangway: There is no delivery ${id}\n`,
-    });
+    const stderr = `gangway: There is no delivery ${id}\n`;
+    expect(await run('deliveries', 'show', id)).toEqual({ status: 1, stdout: '', stderr });
   });
 
   it('deliveries replay handles them again', async () => {
-    expect(await run('deliveries', 'replay', '1', '3')).toEqual({
-      status: 0,
-      stdout: '2 will be handled again.\n',
-      stderr: '',
-    });
+    expect(await runOk('deliveries', 'replay', '1', '3')).toBe('2 will be handled again.\n');
     const listed = (state: string) => runJson('deliveries', 'list', '--state', state);
     expect(await listed('pending')).toMatchObject({ items: [{ id: 3 }, { id: 1 }] });
     await workspace.receive();
@@ -210,17 +187,14 @@ describe('commands about what is stored', () => {
   });
 
   it('deliveries replay says how many it did not change', async () => {
-    const { status, stdout } = await run('deliveries', 'replay', '1', '2');
-    expect(status).toBe(0);
-    expect(stdout).toMatch(/^1 will be handled again\. 1 cannot be: .*not kept\.\n$/);
+    expect(await runOk('deliveries', 'replay', '1', '2')).toMatch(
+      /^1 will be handled again\. 1 cannot be: .*not kept\.\n$/,
+    );
   });
 
   it('deliveries replay changes nothing if a number is unknown', async () => {
-    expect(await run('deliveries', 'replay', '1', '250000')).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: 'gangway: There is no delivery 250000\n',
-    });
+    const stderr = 'gangway: There is no delivery 250000\n';
+    expect(await run('deliveries', 'replay', '1', '250000')).toEqual({ status: 1, stdout: '', stderr });
     expect(await runJson('deliveries', 'list', '--state', 'pending')).toEqual({ items: [], next: null });
   });
 
@@ -236,19 +210,15 @@ describe('commands about what is stored', () => {
 });
 
 describe('gangway migrate', () => {
+  const { run, runJson, runOk } = useBridge();
+
   it('creates the tables, and then has nothing to do', async () => {
-    const { configFile } = createBridgeWorkspace();
-    const migrate = (...options: string[]) => runCommand('migrate', '--config', configFile, ...options);
-    const first = await migrate('--json');
-    const { migrated } = JSON.parse(first.stdout) as { migrated: string[] };
-    expect(migrated).toEqual(['0001-initial']);
-    expect(await migrate('--json')).toMatchObject({ status: 0, stdout: '{"migrated":[]}\n' });
-    expect(await migrate()).toMatchObject({ stdout: 'The database is up to date.\n' });
+    expect(await runJson('migrate')).toEqual({ migrated: ['0001-initial'] });
+    expect(await run('migrate', '--json')).toMatchObject({ status: 0, stdout: '{"migrated":[]}\n' });
+    expect(await runOk('migrate')).toBe('The database is up to date.\n');
   });
 
   it('names the migrations that it ran', async () => {
-    const { configFile } = createBridgeWorkspace();
-    const { stdout } = await runCommand('migrate', '--config', configFile);
-    expect(stdout).toMatch(/^(Ran \d{4}-[a-z-]+\.\n)+$/);
+    expect(await runOk('migrate')).toMatch(/^(Ran \d{4}-[a-z-]+\.\n)+$/);
   });
 });

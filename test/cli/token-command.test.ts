@@ -1,20 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { sqlite } from '../support/databases.ts';
 import { openEmployerJourney } from '../support/employer-journey.ts';
 import { runCommand } from '../support/run-command.ts';
 import { ownAccountScopes } from '../support/token-world.ts';
 import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
+import { refused, useBridge } from './bridge.ts';
 
 describe('gangway token', () => {
   let sandbox: Sandbox;
-  let workspace: Workspace;
   let token: string;
 
-  beforeEach(async () => {
+  const workspace = useBridge(async () => {
     sandbox = createSandbox({ timeScale: 0 });
     const { baseUrl, employerBaseUrl } = await sandbox.start();
     onTestFinished(() => sandbox.stop());
@@ -23,25 +22,17 @@ describe('gangway token', () => {
     const { id: jobId } = sandbox.createJob({ accountId: account.accountId });
     sandbox.hire({ jobId });
     const installs = { own: { source: 'employer', token, tool: 'list', jobs: { [jobId]: 'signs' } } };
-    workspace = createBridgeWorkspace({
-      marketplace: { baseUrl, employerBaseUrl },
-      installs,
-      feed: { every: '1s' },
-    });
+    return { marketplace: { baseUrl, employerBaseUrl }, installs, feed: { every: '1s' } };
   });
-
-  const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
+  const { run, runJson, runOk } = workspace;
   const tokens = () => sandbox.snapshot().accounts[0]?.tokens ?? [];
 
   it('list shows which token is in use, and no secret', async () => {
-    const { stdout, status } = await run('token', 'list');
-    expect([status, stdout]).toEqual([0, expect.stringContaining('active, in use here')]);
-    expect(stdout).not.toContain(token);
-    const { stdout: json } = await run('token', 'list', 'own', '--json');
-    expect(JSON.parse(json)).toMatchObject({
-      tokens: [{ install: 'own', isUsed: true, status: 'active' }],
-      unread: [],
-    });
+    const shown = await runOk('token', 'list');
+    expect(shown).toContain('active, in use here');
+    expect(shown).not.toContain(token);
+    const tokens = [{ install: 'own', isUsed: true, status: 'active' }];
+    expect(await runJson('token', 'list', 'own')).toMatchObject({ tokens, unread: [] });
   });
 
   it('rotate replaces the token of a running instance', { timeout: 60_000 }, async () => {
@@ -54,10 +45,8 @@ describe('gangway token', () => {
       await until('the bridge reads its feed', tokens, ([used]) => (used?.lastUsedAt ?? '') > beganAt);
       const { status, stdout } = await run('token', 'rotate');
       const [old, made] = tokens();
-      expect([status, stdout]).toEqual([
-        0,
-        expect.stringContaining(`own uses the token ${made?.id}: ${ownAccountScopes.join(', ')}; it never expires.`),
-      ]);
+      expect(status).toBe(0);
+      expect(stdout).toContain(`own uses the token ${made?.id}: ${ownAccountScopes.join(', ')}; it never expires.`);
       expect(stdout).toContain(`The old token ${first?.id} is revoked.`);
       expect([old, made]).toMatchObject([
         { id: first?.id, status: 'revoked' },
@@ -71,8 +60,8 @@ describe('gangway token', () => {
   });
 
   it('rotate changes nothing if the token lacks a scope', async () => {
-    const { status, stderr } = await run('token', 'rotate', 'own', '--keep', 'everything:write');
-    expect([status, stderr]).toEqual([1, expect.stringContaining('The token lacks everything:write')]);
+    const asked = await run('token', 'rotate', 'own', '--keep', 'everything:write');
+    expect(asked).toMatchObject(refused('The token lacks everything:write'));
     expect(tokens()).toHaveLength(1);
   });
 });

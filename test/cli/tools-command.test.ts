@@ -2,25 +2,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openWorld } from '../sandbox/sandbox-harness.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { readRoster } from '../support/roster.ts';
-import { runCommand } from '../support/run-command.ts';
+import { refused, useBridge } from './bridge.ts';
 
 describe('gangway tools', { timeout: 30_000 }, () => {
-  let workspace: Workspace;
+  const workspace = useBridge(async () => ({ marketplace: { baseUrl: (await openWorld()).baseUrl } }));
+  const { run, runJson, runOk } = workspace;
 
   beforeEach(async () => {
-    const { baseUrl } = await openWorld();
-    workspace = createBridgeWorkspace({ marketplace: { baseUrl } });
-    expect(await runCommand('migrate', '--config', workspace.configFile)).toMatchObject({ status: 0 });
+    await runOk('migrate');
     expect(await tools()).toMatchObject([{ tool: 'list', bound: null }]);
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': ['cmu1'] });
   });
-
-  const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
 
   /** Has all members looked at again, as far as that is done at all. */
   async function lookAgain(): Promise<void> {
@@ -32,10 +28,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     await run('reconcile', '--wait', '3s');
   }
 
-  async function tools(): Promise<object[]> {
-    const { stdout } = await run('tools', 'list', '--json');
-    return (JSON.parse(stdout) as { tools: object[] }).tools;
-  }
+  const tools = async () => (await runJson('tools', 'list')).tools;
 
   async function findTrouble(): Promise<string[]> {
     const { stdout } = await run('doctor', '--json');
@@ -67,8 +60,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     expect(readRoster(other)).toEqual({});
     expect(readRoster(location)).toEqual({ 'street-signs': ['cmu1'] });
 
-    const accepted = await run('tools', 'accept', 'list');
-    expect(accepted).toMatchObject({ status: 0, stdout: `list is ${other} now.\n` });
+    expect(await runOk('tools', 'accept', 'list')).toBe(`list is ${other} now.\n`);
     expect(await findTrouble()).toEqual([]);
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const audit = await kysely.selectFrom('audit').selectAll().execute();
@@ -80,7 +72,6 @@ describe('gangway tools', { timeout: 30_000 }, () => {
   });
 
   it('names the existing tools', async () => {
-    const { status, stderr } = await run('tools', 'accept', 'lits');
-    expect([status, stderr]).toEqual([1, expect.stringContaining('there are: list')]);
+    expect(await run('tools', 'accept', 'lits')).toMatchObject(refused('there are: list'));
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../../src/lib/days.ts';
+import { insert } from '../support/insert.ts';
 import { openUsageWorkspace } from '../support/usage-workspace.ts';
 
 const minute = { seconds: 60, tasks: 1, labels: 2 };
@@ -79,10 +80,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
       const { install, contractId } = key;
       const budget = { paymentType: 'PAY_PER_HOUR', fundedVolume: 10, fundedAmountUsd: 200 };
       await kysely.deleteFrom('budget').execute();
-      await kysely
-        .insertInto('budget')
-        .values({ install, contractId, ...budget })
-        .execute();
+      await insert(kysely, 'budget', { install, contractId, ...budget });
     });
     const { said } = await run('usage', 'check');
     expect(said).toMatchObject({ sums: [{ usd: 20 }], days: [{ usd: 20 }] });
@@ -175,7 +173,7 @@ describe('a decision about work', { timeout: 60_000 }, () => {
         day: today,
         state: 'discarded' as const,
       };
-      await kysely.insertInto('usageHeld').values(discarded).execute();
+      await insert(kysely, 'usageHeld', discarded);
     });
     expect(await check(...of)).toEqual([2, `${today} late`]);
     expect((await run('usage', 'check', ...of)).said.days).toMatchObject([{ id }]);

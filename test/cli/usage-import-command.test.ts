@@ -2,11 +2,11 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { minutesAgo } from '../support/lifecycle-events.ts';
-import { createStdin, runCommand, startAt } from '../support/run-command.ts';
+import { createStdin, startAt } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
+import { refused, useBridge } from './bridge.ts';
 
 const day = minutesAgo(24 * 60).slice(0, 10);
 const hired = fullEvent({ type: 'contract.started', createdAt: minutesAgo(1) });
@@ -15,14 +15,10 @@ const hired = fullEvent({ type: 'contract.started', createdAt: minutesAgo(1) });
 const silent = () => Object.assign(new PassThrough(), { isTTY: true });
 
 describe('gangway usage import', () => {
-  let workspace: Workspace;
+  const workspace = useBridge();
+  const run = (...argv: string[]) => workspace.run('usage', ...argv);
 
-  beforeEach(async () => {
-    workspace = createBridgeWorkspace();
-    await workspace.receive(hired);
-  });
-
-  const run = (...argv: string[]) => runCommand('usage', ...argv, '--config', workspace.configFile);
+  beforeEach(() => workspace.receive(hired));
 
   function writeWork(text: string, name = 'work.csv'): string {
     const file = path.join(workspace.folder, name);
@@ -57,9 +53,7 @@ describe('gangway usage import', () => {
     expect(listed.stdout).toMatch(
       /^id +file +install +state .*\n +2 +work\.csv +acme +undone .*\n +1 +work\.csv +acme +counted /,
     );
-    const { imports } = JSON.parse((await run('imports', '--json')).stdout) as {
-      imports: object[];
-    };
+    const { imports } = await workspace.runJson('usage', 'imports');
     expect(imports).toMatchObject([
       { id: 2, state: 'undone', fileName: 'work.csv' },
       { id: 1, state: 'counted', lines: 1, people: 1, firstDay: day, lastDay: day },
@@ -88,23 +82,15 @@ describe('gangway usage import', () => {
     expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
     expect((await run('import', work(60))).stdout).toContain('there is no --yes');
     await workspace.withStorage(async ({ database }) => {
-      const left = await database.kysely.selectFrom('usageImport').selectAll().execute();
-      expect(left).toEqual([]);
+      expect(await database.kysely.selectFrom('usageImport').selectAll().execute()).toEqual([]);
     });
   });
 
   it('imports nothing if it is stopped at the question', async () => {
     const asked = startAt(silent(), ...['usage', 'import', work(60), '--config', workspace.configFile]);
-    await until(
-      'it asks',
-      async () => asked.stderr(),
-      (said) => said.includes('Import this?'),
-    );
+    await until('it asks', asked.stderr, (said) => said.includes('Import this?'));
     asked.stop();
-    expect(await asked.ended).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('Stopped: nothing was imported') as string,
-    });
+    expect(await asked.ended).toMatchObject(refused('Stopped: nothing was imported'));
     expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
   });
 
@@ -133,9 +119,8 @@ describe('gangway usage import', () => {
     for (const argv of [[], ['a.xlsx']]) {
       expect(await run('import', ...argv)).toMatchObject({ status: 64 });
     }
-    const { status, stderr } = await run('import', work(60), '--install', 'globex');
-    expect({ status, stderr }).toMatchObject({ status: 64 });
-    expect(stderr).toContain('there is no install "globex"; there is: acme');
+    const unknown = await run('import', work(60), '--install', 'globex');
+    expect(unknown).toMatchObject(refused('there is no install "globex"; there is: acme', 64));
     const missing = path.join(workspace.folder, 'missing.csv');
     expect(existsSync(missing)).toBe(false);
     expect(await run('import', missing)).toMatchObject({ status: 1 });
