@@ -3,10 +3,10 @@ import { createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
 import { openEmployerJourney } from '../../support/employer-journey.ts';
 import { openHeldPlan } from '../../support/held-plan.ts';
-import { createLoginTool } from '../../support/inviting-tool.ts';
 import { openJourney } from '../../support/journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
+import { openWaitingInvitation } from '../../support/waiting-invitation.ts';
 
 const group = 'street-signs';
 
@@ -21,15 +21,8 @@ describeAnyDialect('an act by the API', (dialect) => {
     const { api, ids, quiet, roster } = await openHeld(dialect);
     const [one, two, three, four] = ids;
     const approved = await api.ask('plansApprove', { params: { plan: 1 }, body: { only: [one, two] } });
-    expect(approved).toMatchObject({
-      plan: 1,
-      install: 'acme',
-      decided: 2,
-      open: 2,
-      isRead: true,
-      dropped: [],
-      left: 0,
-    });
+    const counts = { decided: 2, open: 2, left: 0 };
+    expect(approved).toMatchObject({ plan: 1, install: 'acme', ...counts, isRead: true, dropped: [] });
     await quiet();
     expect(roster()[group]).toHaveLength(2);
     const rejected = await api.ask('plansReject', { params: { plan: 1 }, body: { only: [three, four] } });
@@ -48,9 +41,8 @@ describeAnyDialect('an act by the API', (dialect) => {
     const [newest] = items as { id: number }[];
     const one = await api.ask('deliveriesReplay', { body: { ids: [newest?.id] } });
     expect(one).toMatchObject({ replayed: [newest?.id], left: [] });
-    const all = await api.ask('deliveriesReplay', {
-      body: { matching: true, type: 'contract.started', install: 'acme' },
-    });
+    const matching = { matching: true, type: 'contract.started', install: 'acme' };
+    const all = await api.ask('deliveriesReplay', { body: matching });
     expect((all['replayed'] as number[]).length).toBe((items as object[]).length);
     await quiet();
     const act = await api.ask('auditShow', { params: { act: Number(all['act']) } });
@@ -66,11 +58,8 @@ describeAnyDialect('an act by the API', (dialect) => {
     sandbox.setFaults(undefined, { slow: { probability: 1, ms: 60_000 } });
     const approving = api.send('plansApprove', { params: { plan: 1 } });
     const wanted = storage.database.kysely.selectFrom('job').select('key').where('kind', '=', 'reconcile');
-    await until(
-      'the plan is being read',
-      () => wanted.execute(),
-      ({ length }) => length > 0,
-    );
+    const reads = () => wanted.execute();
+    await until('the plan is being read', reads, ({ length }) => length > 0);
     await app.stop();
     expect(await approving).toMatchObject({ status: 503, body: { code: 'unavailable' } });
   });
@@ -85,10 +74,8 @@ describeAnyDialect('an act by the API', (dialect) => {
     await quiet();
     await api.ask('contractsReopen', { params: { contract }, body: { install: 'acme' } });
     const job = await storage.database.kysely.selectFrom('link').select('jobId').executeTakeFirst();
-    const linked = await api.ask('linksAdd', {
-      params: { install: 'acme' },
-      body: { project: 'cars', job: job?.jobId },
-    });
+    const cars = { project: 'cars', job: job?.jobId };
+    const linked = await api.ask('linksAdd', { params: { install: 'acme' }, body: cars });
     expect(linked).toMatchObject({ install: 'acme', project: 'cars' });
     await quiet();
     const { links } = await api.ask('linksList');
@@ -145,32 +132,14 @@ describeAnyDialect('an act by the API', (dialect) => {
 });
 
 describe('an act by the API', () => {
-  it('returns an invitation only once', async () => {
-    const tool = createLoginTool();
-    const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite, { adapter: tool.adapter });
+  it('with a key is done once, and its caller gets the same answer', async () => {
+    const { consoleUrl, password } = await openWaitingInvitation();
     const api = createApiClient(consoleUrl);
-    await customer.link(group);
-    const { trainers } = sandbox.hire({ jobId: customer.jobId });
-    await quiet();
-    const password = tool.passwords.get(trainers[0]?.opentrainUserId ?? '');
     const { items } = await api.ask('membersWaiting');
     expect(items).toMatchObject([{ id: 1, waitsFor: 'operator', invitation: { kind: 'password' } }]);
     const params = { membership: 1 };
-    const taken = await api.ask('membersInvitation', { params });
-    expect(taken).toMatchObject({ membershipId: 1, invitation: { kind: 'password', password } });
-    expect(await api.send('membersInvitation', { params })).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    expect(JSON.stringify(await api.ask('auditList'))).not.toContain(password);
-  });
-
-  it('with a key is done once, and its caller gets the same answer', async () => {
-    const tool = createLoginTool();
-    const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite, { adapter: tool.adapter });
-    const api = createApiClient(consoleUrl);
-    await customer.link(group);
-    sandbox.hire({ jobId: customer.jobId });
-    await quiet();
-    const params = { membership: 1 };
     const first = await api.send('membersInvitation', { params, key: 'a-1' });
+    expect(first.body).toMatchObject({ membershipId: 1, invitation: { kind: 'password', password } });
     expect(first.headers.get('idempotency-replayed')).toBeNull();
     const again = await api.send('membersInvitation', { params, body: {}, key: 'a-1' });
     expect(again).toMatchObject({ status: 200, body: first.body });
@@ -188,6 +157,7 @@ describe('an act by the API', () => {
     for (const key of ['', 'two words', 'x'.repeat(201)]) {
       expect(await api.send('membersInvitation', { params, key })).toMatchObject({ status: 400 });
     }
+    expect(JSON.stringify(await api.ask('auditList'))).not.toContain(password);
   });
 
   it('connects a customer, reads them, and forgets them', async () => {
@@ -195,16 +165,11 @@ describe('an act by the API', () => {
     const api = createApiClient(consoleUrl);
     const { token } = sandbox.createInstall();
     const params = { install: 'globex' };
-    expect(await api.send('installsConnect', { params, body: { tool: 'list', projects: ['globex-*'] } })).toMatchObject(
-      {
-        status: 422,
-        body: { code: 'unprocessable', detail: expect.stringContaining('no token') },
-      },
-    );
-    const connected = await api.ask('installsConnect', {
-      params,
-      body: { token, tool: 'list', projects: ['globex-*'] },
-    });
+    const there = { tool: 'list', projects: ['globex-*'] };
+    const problem = { code: 'unprocessable', detail: expect.stringContaining('no token') };
+    const refused = await api.send('installsConnect', { params, body: there });
+    expect(refused).toMatchObject({ status: 422, body: problem });
+    const connected = await api.ask('installsConnect', { params, body: { token, ...there } });
     expect(connected).toMatchObject({ install: 'globex', links: 0, missing: [] });
     expect(JSON.stringify(connected)).not.toContain(token);
     await quiet();
