@@ -9,8 +9,10 @@ import { createFolder } from '../support/folder.ts';
 import { trackerFile } from '../support/foreign-adapters.ts';
 import { exampleSettings } from '../support/http-tool-settings.ts';
 import { openRestTool } from '../support/rest-tool.ts';
+import { readRoster } from '../support/roster.ts';
 import { runCommand, startCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
+import { refused } from './bridge.ts';
 
 const groups = ['--group', 'signs', '--group', 'lamps'];
 
@@ -24,11 +26,7 @@ async function openTool() {
   const rest = await openRestTool();
   const tools = { list: { adapter: 'http', ...exampleSettings(rest) } };
   const { configFile } = createBridgeWorkspace({ tools });
-  return {
-    rest,
-    configFile,
-    argv: ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups],
-  };
+  return { rest, configFile, argv: ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups] };
 }
 
 describe('gangway adapter test', () => {
@@ -98,11 +96,8 @@ describe('gangway adapter test', () => {
     const { rest, argv } = await openTool();
     rest.faults.begin('remove', { does: 'answers', status: 403 });
     const blocked = runCommand(...argv, '--yes', '--json');
-    await until(
-      'it has asked often',
-      () => rest.requests.length,
-      (count) => count > 60,
-    );
+    const requests = () => rest.requests.length;
+    await until('it has asked often', requests, (count) => count > 60);
     rest.faults.end();
     const { status, stdout, stderr } = await blocked;
     const { cases, why, leftBehind } = JSON.parse(stdout) as Printed;
@@ -127,19 +122,15 @@ describe('gangway adapter test', () => {
   it('names the people that it could not remove', async () => {
     const { rest, argv } = await openTool();
     rest.faults.begin('remove', { does: 'swallows' });
-    const { status, stderr } = await runCommand(...argv, '--yes');
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/people named gangway-canary-\w+-… may be left in the tool/);
+    const left = /people named gangway-canary-\w+-… may be left in the tool/;
+    expect(await runCommand(...argv, '--yes')).toMatchObject(refused(left));
   });
 
   it('stops between two cases when it is aborted', async () => {
     const { rest, argv } = await openTool();
     const running = startCommand(...argv, '--yes');
-    await until(
-      'it has begun',
-      () => rest.members('signs').length,
-      (count) => count > 0,
-    );
+    const members = () => rest.members('signs');
+    await until('it has begun', members, ({ length }) => length > 0);
     running.stop();
     const { status, stderr } = await running.ended;
     expect(status).toBe(1);
@@ -153,9 +144,7 @@ describe('gangway adapter test', () => {
     const settings = path.join(createFolder(), 'tracker.json');
     writeFileSync(settings, JSON.stringify({ url: rest.url, token: { env: 'TRACKER_TOKEN' } }));
     const argv = ['adapter', 'test', trackerFile, '--settings', settings, ...groups, '--yes'];
-    const unset = await runCommand(...argv);
-    expect(unset.status).toBe(1);
-    expect(unset.stderr).toContain('token: the variable TRACKER_TOKEN is not set');
+    expect(await runCommand(...argv)).toMatchObject(refused('token: the variable TRACKER_TOKEN is not set'));
 
     vi.stubEnv('TRACKER_TOKEN', rest.token);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -169,9 +158,7 @@ describe('gangway adapter test', () => {
     const { configFile, rosterFile } = createBridgeWorkspace();
     const argv = ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups, '--yes'];
     expect((await runCommand(...argv)).status).toBe(0);
-    expect(JSON.parse(readFileSync(rosterFile, 'utf8'))).toEqual({
-      groups: { signs: [], lamps: [] },
-    });
+    expect(readRoster(rosterFile)).toEqual({ signs: [], lamps: [] });
   });
 
   it.each([
@@ -182,17 +169,13 @@ describe('gangway adapter test', () => {
     [['./x.ts', '--tool', 'list', ...groups], 'name one: a file (and'],
     [['--tool', 'list', ...groups, '--email-domain', 'a b'], 'a domain such as example.com'],
   ])('%j is used wrongly', async (argv, said) => {
-    const { status, stderr } = await runCommand('adapter', 'test', ...argv, '--yes');
-    expect(status).toBe(64);
-    expect(stderr).toContain(said);
+    expect(await runCommand('adapter', 'test', ...argv, '--yes')).toMatchObject(refused(said, 64));
   });
 
   it('names the configured tools', async () => {
-    const { configFile } = createBridgeWorkspace();
-    const argv = ['adapter', 'test', '--tool', 'other', '--config', configFile, ...groups, '--yes'];
-    const { status, stderr } = await runCommand(...argv);
-    expect(status).toBe(1);
-    expect(stderr).toContain('there is no tool "other" in the configuration; there is: list');
+    const { argv } = await openTool();
+    const asked = await runCommand(...argv, '--tool', 'other', '--yes');
+    expect(asked).toMatchObject(refused('there is no tool "other" in the configuration; there is: list'));
   });
 });
 
@@ -274,7 +257,6 @@ describe('gangway adapter new', () => {
   });
 
   it.each(['tool.js', '.ts', 'folder/'])('refuses %s, which is not a TypeScript file', async (name) => {
-    const { status, stderr } = await runCommand('adapter', 'new', name);
-    expect({ status, stderr }).toEqual({ status: 64, stderr: expect.stringContaining('<file> must end with .ts') });
+    expect(await runCommand('adapter', 'new', name)).toMatchObject(refused('<file> must end with .ts', 64));
   });
 });

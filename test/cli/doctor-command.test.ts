@@ -9,13 +9,12 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { saveConnectedInstall } from '../../src/installs/install-store.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { exampleSettings } from '../support/http-tool-settings.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
 import { openRestTool, type RestTool } from '../support/rest-tool.ts';
 import { readRoster } from '../support/roster.ts';
-import { runCommand } from '../support/run-command.ts';
+import { refused, useBridge } from './bridge.ts';
 
 interface Shown {
   name: string;
@@ -40,20 +39,21 @@ function installsWith(changes: object = {}): { installs: { acme: object } } {
 }
 
 describe('gangway doctor', { timeout: 20_000 }, () => {
-  let workspace: Workspace;
-
   let world: World;
 
-  beforeEach(async () => {
+  const workspace = useBridge(async () => {
     world = await openWorld();
-    const marketplace = { baseUrl: world.baseUrl };
-    workspace = createBridgeWorkspace({ ...installsWith(), marketplace });
+    return { ...installsWith(), marketplace: { baseUrl: world.baseUrl } };
+  });
+  const { changeConfig, runOk } = workspace;
+
+  beforeEach(() => {
     writeInFolder('token', world.token);
     writeInFolder('webhook-secret', 'whsec_c2VjcmV0LW9mLWFjbWU');
     return () => vi.unstubAllEnvs();
   });
 
-  const run = (...argv: string[]) => runCommand('doctor', '--config', workspace.configFile, ...argv);
+  const run = (...argv: string[]) => workspace.run('doctor', ...argv);
 
   async function examine(...argv: string[]): Promise<{ status: number; checks: Shown[] }> {
     const { status, stdout, stderr } = await run('--json', ...argv);
@@ -70,11 +70,6 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { checks } = await examine(...argv);
     // Nothing runs beside these tests. One test of its own checks that this is reported.
     return checks.filter(({ status, name }) => status !== 'ok' && name !== 'nothing_runs');
-  }
-
-  function changeConfig(changes: object): void {
-    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
-    writeFileSync(workspace.configFile, JSON.stringify({ ...config, ...changes }));
   }
 
   function writeInFolder(name: string, text: string): void {
@@ -105,7 +100,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   const listFolder = () => readdirSync(workspace.folder).sort();
 
   it("recognises another customer's token, and stores nothing", async () => {
-    expect((await runCommand('reconcile', '--config', workspace.configFile)).status).toBe(0);
+    expect((await workspace.run('reconcile')).status).toBe(0);
     writeInFolder('token', world.sandbox.createInstall().token);
     const before = await digestTables();
     expect(await findTrouble()).toContainEqual({
@@ -115,8 +110,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       action: 'Fix that. Until then Gangway reads nothing for this install, and does nothing by it',
     });
     expect(await digestTables()).toBe(before);
-    const refused = await runCommand('reconcile', '--config', workspace.configFile);
-    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('another customer') });
+    expect(await workspace.run('reconcile')).toMatchObject(refused('another customer'));
   });
 
   it('finds everything in order in a new folder except the database, and creates nothing', async () => {
@@ -187,7 +181,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   });
 
   it('warns about secrets that are written out', async () => {
-    workspace = createBridgeWorkspace();
+    workspace.open({});
     const trouble = await findTrouble();
     const said = trouble.filter(({ name }) => name !== 'install acme' && name !== 'marketplace API');
     expect(said).toMatchObject([
@@ -276,16 +270,10 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   it('lists no orphans if the connected installs cannot be read', async () => {
     await workspace.receive(hired());
     await workspace.withStorage(async (ctx) => {
-      await saveConnectedInstall(ctx, {
-        install: 'globex',
-        source: 'platform',
-        token: 'ot_ptk_globex',
-        tool: 'list',
-        projects: ['*'],
-        grantId: 'ins_1',
-        organizationId: null,
-        connectedAt: new Date().toISOString(),
-      });
+      const connectedAt = new Date().toISOString();
+      const globex = { install: 'globex', source: 'platform', tool: 'list', projects: ['*'] } as const;
+      const granted = { token: 'ot_ptk_globex', grantId: 'ins_1', organizationId: null, connectedAt };
+      await saveConnectedInstall(ctx, { ...globex, ...granted });
       const token = ctx.box.seal(Buffer.from('ot_ptk_globex'), 'elsewhere');
       await inTransaction(ctx.database, (tx) => tx.updateTable('connectedInstall').set({ token }).execute());
     });
@@ -304,7 +292,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       await workspace.receive(hired());
       const files = readdirSync(workspace.folder).filter((name) => name !== 'gangway.db.key');
       rmSync(path.join(workspace.folder, 'gangway.db.key'));
-      const { status, stdout, stderr } = await runCommand(...words.split(' '), ...['--config', workspace.configFile]);
+      const { status, stdout, stderr } = await workspace.run(...words.split(' '));
       expect(status).toBe(1);
       expect(stdout + stderr).toMatch(/gangway\.db\.key is missing.* from its backup/);
       expect(readdirSync(workspace.folder)).toEqual(files);
@@ -315,9 +303,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const action = 'Run gangway connect <install>';
     changeConfig({ installs: {} });
     expect(await findTrouble()).toMatchObject([{ name: 'database', action }]);
-    await runCommand('migrate', '--config', workspace.configFile);
-    const status = await runCommand('status', '--config', workspace.configFile);
-    expect(status).toMatchObject({ status: 0, stdout: expect.stringContaining(`→ ${action}`) });
+    await runOk('migrate');
+    expect((await workspace.run('status')).stdout).toContain(`→ ${action}`);
     expect(await findTrouble()).toMatchObject([{ name: 'no_customer', action }]);
   });
 
@@ -335,7 +322,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     ]);
     expect(await findTrouble()).toHaveLength(1);
     expect(listFolder()).not.toContain('gangway.db.key');
-    await runCommand('migrate', '--config', workspace.configFile);
+    await runOk('migrate');
     expect(await findTrouble()).toEqual([]);
   });
 

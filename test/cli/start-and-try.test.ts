@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,6 +9,7 @@ import { takeFreePort } from '../../src/cli/try-command.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { programFile } from '../support/built-program.ts';
 import { createFolder } from '../support/folder.ts';
+import { readRoster } from '../support/roster.ts';
 import { runCommand, startCommand, startWatched } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { createVisitor } from '../support/visitor.ts';
@@ -19,11 +20,7 @@ function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
   const child = spawn(process.execPath, [programFile, ...argv], {
     cwd,
     // What one start has compiled serves the next.
-    env: {
-      ...Object.fromEntries(inherited),
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      ...env,
-    },
+    env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const said: string[] = [];
@@ -62,20 +59,15 @@ describe('gangway start', () => {
     await until('it runs', command.stderr, (log) => log.includes('Gangway is running'));
     command.stop();
     const { stdout } = await command.ended;
-    expect(JSON.parse(stdout)).toEqual({
-      receiverUrl: expect.stringMatching(/^http:/),
-      consoleUrl: expect.stringMatching(/^http:/),
-    });
+    const url = expect.stringMatching(/^http:/);
+    expect(JSON.parse(stdout)).toEqual({ receiverUrl: url, consoleUrl: url });
   });
 
   it('tells a person what runs and where, with a link that signs them in once', async () => {
     const publicUrl = 'https://bridge.example.com';
     const { configFile } = createBridgeWorkspace({
       receiver: { host: '0.0.0.0', port: 0, publicUrl, drain: '0s' },
-      console: {
-        port: 0,
-        tokens: { admin: { token: 'what-the-admin-signs-in-with', role: 'operator' } },
-      },
+      console: { port: 0, tokens: { admin: { token: 'what-the-admin-signs-in-with', role: 'operator' } } },
     });
     const command = startWatched('start', '--config', configFile);
     await until('it runs', command.stderr, (log) => log.includes('/sign-in/'));
@@ -194,11 +186,8 @@ describe('gangway auto', () => {
     const bridge = launch(['auto'], { env });
     const log: string[] = [];
     bridge.child.stderr.on('data', (chunk: Buffer) => log.push(chunk.toString()));
-    await until(
-      'it runs',
-      () => log.join(''),
-      (said) => said.includes('Gangway is running'),
-    );
+    const logged = () => log.join('');
+    await until('it runs', logged, (said) => said.includes('Gangway is running'));
     bridge.child.kill('SIGTERM');
     expect(await bridge.ended()).toMatchObject({ status: 0, stdout: '' });
   });
@@ -216,6 +205,11 @@ describe('gangway auto', () => {
   });
 });
 
+/** What is printed one after another, and nothing between. */
+function inOrder(...parts: RegExp[]): RegExp {
+  return new RegExp(parts.map(({ source }) => source).join(''));
+}
+
 describe('gangway try', () => {
   it('shows a trainer who gets in and out, and succeeds', async () => {
     const tour = launch(['try', '--exit']);
@@ -223,25 +217,19 @@ describe('gangway try', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const steps = stdout.slice(stdout.indexOf('1. '));
     expect(steps).toMatch(
-      new RegExp(
-        [
-          /^1\. A trainer is hired: contract \S+, Amara O\.\n/,
-          / +delivery +contract\.started received, stored and handled\n/,
-          / +membership +Amara O\. in street-signs: active\n/,
-          / +roster +\[\{"id":"\S+","email":"trainer\.1@opentrain\.work",.*"active"\}\]\n\n/,
-          /2\. The contract ends: \S+\n/,
-          / +delivery +contract\.ended received, stored and handled\n/,
-          / +membership +Amara O\. in street-signs: removed\n/,
-          / +roster +\[\]\n\nIt went well: the trainer got in with the contract, and is out again after it\.\n$/,
-        ]
-          .map(({ source }) => source)
-          .join(''),
+      inOrder(
+        /^1\. A trainer is hired: contract \S+, Amara O\.\n/,
+        / +delivery +contract\.started received, stored and handled\n/,
+        / +membership +Amara O\. in street-signs: active\n/,
+        / +roster +\[\{"id":"\S+","email":"trainer\.1@opentrain\.work",.*"active"\}\]\n\n/,
+        /2\. The contract ends: \S+\n/,
+        / +delivery +contract\.ended received, stored and handled\n/,
+        / +membership +Amara O\. in street-signs: removed\n/,
+        / +roster +\[\]\n\nIt went well: the trainer got in with the contract, and is out again after it\.\n$/,
       ),
     );
     const rosterFile = path.join(tour.cwd, '.gangway', 'try', 'roster.json');
-    expect(JSON.parse(readFileSync(rosterFile, 'utf8'))).toEqual({
-      groups: { 'street-signs': [] },
-    });
+    expect(readRoster(rosterFile)).toEqual({ 'street-signs': [] });
   });
 
   it('shows an employer the same without a webhook, with an end that a person confirms', async () => {
@@ -250,21 +238,17 @@ describe('gangway try', () => {
     expect(stdout).toContain('webhook      none');
     const steps = stdout.slice(stdout.indexOf('1. '));
     expect(steps).toMatch(
-      new RegExp(
-        [
-          /^1\. You hire a trainer: contract \S+, Amara O\.\n/,
-          / +feed +contract\.created received, stored and handled\n/,
-          / +membership +Amara O\. in street-signs: active\n/,
-          / +roster +\[\{"id":"\S+","email":"trainer\.1@opentrain\.work",.*"active"\}\]\n\n/,
-          /2\. You ask for the end of \S+: the approval \S+ waits for a person\n/,
-          / +roster +\[\{"id":"\S+",.*"active"\}\]\n\n/,
-          /3\. A person confirms it at the marketplace\n/,
-          / +feed +approval\.confirmed received, stored and handled\n/,
-          / +membership +Amara O\. in street-signs: removed\n/,
-          / +roster +\[\]\n\nIt went well: the trainer got in with the contract, and is out again after it\.\n$/,
-        ]
-          .map(({ source }) => source)
-          .join(''),
+      inOrder(
+        /^1\. You hire a trainer: contract \S+, Amara O\.\n/,
+        / +feed +contract\.created received, stored and handled\n/,
+        / +membership +Amara O\. in street-signs: active\n/,
+        / +roster +\[\{"id":"\S+","email":"trainer\.1@opentrain\.work",.*"active"\}\]\n\n/,
+        /2\. You ask for the end of \S+: the approval \S+ waits for a person\n/,
+        / +roster +\[\{"id":"\S+",.*"active"\}\]\n\n/,
+        /3\. A person confirms it at the marketplace\n/,
+        / +feed +approval\.confirmed received, stored and handled\n/,
+        / +membership +Amara O\. in street-signs: removed\n/,
+        / +roster +\[\]\n\nIt went well: the trainer got in with the contract, and is out again after it\.\n$/,
       ),
     );
   });
@@ -277,11 +261,7 @@ describe('gangway try', () => {
     expect(await first.ended()).toMatchObject({ status: 0, stderr: '' });
     const { status, stdout } = await launch(['try', '--exit', '--json'], { cwd }).ended();
     expect(status).toBe(0);
-    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
-      'marketplaceUrl',
-      'receiverUrl',
-      'consoleUrl',
-      'rosterFile',
-    ]);
+    const keys = ['marketplaceUrl', 'receiverUrl', 'consoleUrl', 'rosterFile'];
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual(keys);
   });
 });
