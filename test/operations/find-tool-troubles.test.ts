@@ -79,11 +79,8 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     // It is probed again. The trouble is the same, and so is its beginning.
     engine.clock.advance(minuteMs);
     worker.wake();
-    await until(
-      'it was asked again',
-      load,
-      ([one]) => (one?.detail?.split('Next try at ')[1] ?? '') > '2026-03-15T12:01:00.000Z',
-    );
+    const nextTry = async () => (await load())[0]?.detail?.split('Next try at ')[1] ?? '';
+    await until('it was asked again', nextTry, (next) => next > '2026-03-15T12:01:00.000Z');
     expect(await load()).toMatchObject([{ since: at }]);
 
     answerWith(undefined);

@@ -121,20 +121,13 @@ describeAnyDatabase('the console', (openFresh) => {
     });
     const sound = openLoop('intake');
     const healthz = () => open({ loops: [sound, hanging] }).get('/healthz');
-    await until(
-      'it hangs',
-      () => runs,
-      (count) => count === 1,
-    );
+    const countRuns = () => runs;
+    await until('it hangs', countRuns, (count) => count === 1);
     await healthz().expect(200);
 
     engine.clock.advance(61_000);
     sound.wake();
-    await until(
-      'the other went round',
-      () => sound.isHealthy(),
-      (healthy) => healthy,
-    );
+    await until('the other went round', sound.isHealthy, Boolean);
     const answer = await healthz().expect(503);
     expect(answer.body).toEqual({ status: 'stalled', stalled: ['read'] });
     // Deliveries are still stored.
@@ -143,11 +136,7 @@ describeAnyDatabase('the console', (openFresh) => {
       .expect(200);
 
     goOn();
-    await until(
-      'it went on',
-      () => hanging.isHealthy(),
-      (healthy) => healthy,
-    );
+    await until('it went on', hanging.isHealthy, Boolean);
     await healthz().expect(200);
     goOn();
   });
@@ -183,13 +172,7 @@ describeAnyDatabase('the console', (openFresh) => {
   it('shows which instances are running, and the age of each heartbeat', async () => {
     const beat = (id: string, secondsAgo: number) => {
       const beatAt = instantIn(engine.clock, -secondsAgo * 1000);
-      const instance = {
-        id,
-        name: `host-${id}/1`,
-        version: '0.1.0',
-        startedAt: beatAt,
-        beatAt,
-      };
+      const instance = { id, name: `host-${id}/1`, version: '0.1.0', startedAt: beatAt, beatAt };
       return beatInstance(engine.database, instance, instantIn(engine.clock, -keepForMs));
     };
     await beat('a', 86_401);
@@ -203,12 +186,8 @@ describeAnyDatabase('the console', (openFresh) => {
     expect(text).toContain('gangway_instances{state="silent"} 1');
     const age = (name: string) =>
       new RegExp(`^gangway_instance_beat_age_seconds{instance="${name}",version="0.1.0"} (.*)$`, 'm').exec(text)?.[1];
-    expect([age('host-a/1'), age('host-b/1'), age('host-c/1'), age('host-d/1')]).toEqual([
-      undefined,
-      '3600',
-      '2',
-      undefined,
-    ]);
+    const names = ['host-a/1', 'host-b/1', 'host-c/1', 'host-d/1'];
+    expect(names.map(age)).toEqual([undefined, '3600', '2', undefined]);
   });
 
   it('shows the age of the oldest thing of each kind that waits, and 0 if nothing waits', async () => {

@@ -21,12 +21,8 @@ describe('a request', () => {
       const response = await fetch(`${receiver.url}/webhooks/acme`, { method });
       expect(response.status).toBe(405);
       expect(response.headers.get('allow')).toBe('POST');
-      if (method !== 'HEAD') {
-        expect(await response.json()).toEqual({
-          error: 'Deliveries come by POST',
-          code: 'method_not_allowed',
-        });
-      }
+      const problem = { error: 'Deliveries come by POST', code: 'method_not_allowed' };
+      if (method !== 'HEAD') expect(await response.json()).toEqual(problem);
     },
   );
 
@@ -104,20 +100,13 @@ describe('a request', () => {
   });
 
   it('in chunks that exceed 256 KiB is answered 413 before it ends', async () => {
-    const head = requestHead('POST /webhooks/acme', {
-      ...signedHeaders(receiver),
-      'Transfer-Encoding': 'chunked',
-    });
+    const head = headOf(receiver, { 'Transfer-Encoding': 'chunked' });
     const response = await exchange(receiver.port, head, toChunk('x'.repeat(300_000)));
     expect(statusOf(response)).toBe(413);
   });
 
   it('in chunks of one byte is accepted like any other', async () => {
-    const head = requestHead('POST /webhooks/acme', {
-      ...signedHeaders(receiver),
-      'Transfer-Encoding': 'chunked',
-      Connection: 'close',
-    });
+    const head = headOf(receiver, { 'Transfer-Encoding': 'chunked', Connection: 'close' });
     const chunks = [...Buffer.from(body)].map((byte) => toChunk(Buffer.of(byte)));
     const response = await exchange(receiver.port, head, Buffer.concat(chunks), '0\r\n\r\n');
     expect(statusOf(response)).toBe(200);
@@ -130,7 +119,7 @@ describe('a request', () => {
     ['a length and chunks', { 'Content-Length': '10', 'Transfer-Encoding': 'chunked' }],
     ['a header with a control character', { 'X-OpenTrain-Delivery': 'a\u0001b' }],
   ])('with %s is answered 400', async (_, headers) => {
-    const head = requestHead('POST /webhooks/acme', { ...signedHeaders(receiver), ...headers });
+    const head = headOf(receiver, headers);
     expect(statusOf(await exchange(receiver.port, head))).toBe(400);
   });
 
@@ -145,23 +134,13 @@ describe('a request', () => {
 
   it('with the signature header twice is answered 401', async () => {
     const signature = receiver.signatureOf(body);
-    const head = requestHead('POST /webhooks/acme', {
-      ...signedHeaders(receiver),
-      'X-OpenTrain-Signature': [signature, signature],
-      'Content-Length': Buffer.byteLength(body),
-      Connection: 'close',
-    });
+    const head = headOf(receiver, { ...whole, 'X-OpenTrain-Signature': [signature, signature] });
     expect(statusOf(await exchange(receiver.port, head, body))).toBe(401);
     expect(receiver.log.lines()).toMatchObject([{ reason: 'malformed' }]);
   });
 
   it('that expects 100 Continue gets it', async () => {
-    const head = requestHead('POST /webhooks/acme', {
-      ...signedHeaders(receiver),
-      'Content-Length': Buffer.byteLength(body),
-      Expect: '100-continue',
-      Connection: 'close',
-    });
+    const head = headOf(receiver, { ...whole, Expect: '100-continue' });
     const response = await exchange(receiver.port, head, body);
     expect(response).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
@@ -187,10 +166,7 @@ describe('a request', () => {
       const unknown = await receiver.deliver(body, { install });
       expect(unknown.status).toBe(401);
       expect(withoutDate(unknown)).toEqual(withoutDate(wrong));
-      expect(unknown.body).toEqual({
-        error: 'The signature is not valid',
-        code: 'unauthenticated',
-      });
+      expect(unknown.body).toEqual({ error: 'The signature is not valid', code: 'unauthenticated' });
       expect(receiver.log.lines().map(({ install: named }) => named)).toEqual(['acme', '(unknown)']);
       expect(await receiver.stored()).toEqual([]);
     });
@@ -231,11 +207,12 @@ describe('a request', () => {
   });
 });
 
-function signedHeaders(receiver: TestReceiver): Record<string, string> {
-  return {
-    'Content-Type': 'application/json',
-    'X-OpenTrain-Signature': receiver.signatureOf(body),
-  };
+/** Announces the body, which ends the connection. */
+const whole = { 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+
+function headOf(receiver: TestReceiver, headers: Parameters<typeof requestHead>[1]): string {
+  const signed = { 'Content-Type': 'application/json', 'X-OpenTrain-Signature': receiver.signatureOf(body) };
+  return requestHead('POST /webhooks/acme', { ...signed, ...headers });
 }
 
 function toChunk(data: string | Uint8Array): Buffer {

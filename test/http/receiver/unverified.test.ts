@@ -103,17 +103,13 @@ describe('a flood of incomplete bodies with well-formed signatures', () => {
       socket.write(Buffer.alloc(60 * kib - 1, ' '));
       sockets.push(socket);
     }
-    return { answers, sockets };
+    return { answers, refusals: () => answers.length, sockets };
   }
 
   it.each(['acme', 'unknown'])('to %s is answered 503 beyond half of the memory', async (install) => {
     const receiver = await open({ inFlightBytes: 1024 * kib });
-    const { answers } = await flood(receiver, install, 12);
-    await until(
-      '4 of 12 are refused',
-      () => answers.length,
-      (count) => count >= 4,
-    );
+    const { answers, refusals } = await flood(receiver, install, 12);
+    await until('4 of 12 are refused', refusals, (count) => count >= 4);
     expect(answers).toHaveLength(4);
     for (const answer of answers) {
       expect(statusOf(answer)).toBe(503);
@@ -129,12 +125,8 @@ describe('a flood of incomplete bodies with well-formed signatures', () => {
 
   it('does not keep another install from delivering', async () => {
     const receiver = await open({ inFlightBytes: 1024 * kib });
-    const { answers, sockets } = await flood(receiver, 'acme', 12);
-    await until(
-      'some are refused',
-      () => answers.length,
-      (count) => count >= 4,
-    );
+    const { refusals, sockets } = await flood(receiver, 'acme', 12);
+    await until('some are refused', refusals, (count) => count >= 4);
     const large = body.padEnd(128 * kib);
     const theirs = { install: 'globex', secret: otherSecret };
     expect((await receiver.deliver(large, theirs)).body).toEqual({ status: 'accepted' });
@@ -181,11 +173,8 @@ describe('connections beyond the limit', () => {
       socket.resume().write('POST /webhooks/acme HTTP/1.1\r\n');
       silent.push(socket);
     }
-    await until(
-      '20 are closed',
-      () => closed,
-      (count) => count >= 20,
-    );
+    const countClosed = () => closed;
+    await until('20 are closed', countClosed, (count) => count >= 20);
     expect((await receiver.deliver(body)).body).toEqual({ status: 'accepted' });
     expect(silent.slice(0, 20).every(({ destroyed }) => destroyed)).toBe(true);
     expect(silent.slice(22).some(({ destroyed }) => destroyed)).toBe(false);
