@@ -16,6 +16,7 @@ import { convergeDue } from '../support/converging.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { createEngine, type Engine, inStudio, limitRemovals } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { insert } from '../support/insert.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { countTroublesIn, troublesIn } from '../support/troubles.ts';
@@ -132,10 +133,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   it('counts budgets, and names those that need the operator', async () => {
     const { kysely } = engine.database;
     const keep = async (contractId: string, more: Partial<Row<'budget'>>, install = 'acme') => {
-      await kysely
-        .insertInto('budget')
-        .values({ ...noBudget, install, contractId, ...more })
-        .execute();
+      await insert(kysely, 'budget', { ...noBudget, install, contractId, ...more });
     };
     const isWatched = true;
     await keep('c1', { isWatched, state: 'depleted' });
@@ -147,10 +145,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     await keep('strange', { isWatched, state: 'low', notFoundAt: hour }, 'globex');
     const fail = async (key: string, attempts: number, install = 'acme', holdsOthers = false) => {
       const failed = { attempts, failure: 'answered 500', failingSince: hour, holdsOthers };
-      await kysely
-        .insertInto('job')
-        .values({ kind: 'budget', key, install, dueAt: hour, ...failed })
-        .execute();
+      await insert(kysely, 'job', { kind: 'budget', key, install, dueAt: hour, ...failed });
     };
     await fail('acme/c2', 3);
     await fail('acme/c3', 3);
@@ -175,10 +170,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   it('names background jobs that keep failing, and the feed after its first failure', async () => {
     const fail = async (kind: string, install: string, attempts: number) => {
       const failed = { attempts, failure: 'disk is full', failingSince: hour };
-      await engine.database.kysely
-        .insertInto('job')
-        .values({ kind, key: install, install, dueAt: hour, ...failed })
-        .execute();
+      await insert(engine.database.kysely, 'job', { kind, key: install, install, dueAt: hour, ...failed });
     };
     await fail('retention', '', 3);
     await fail('vacuum', '', 2);
@@ -204,50 +196,43 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       contracts: '[]',
     };
     const keepHeld = (id: string, one: Partial<Row<'usageHeld'>>) =>
-      kysely
-        .insertInto('usageHeld')
-        .values({
-          id,
-          work: id,
-          ...held,
-          install: 'acme',
-          trainerId: 'usr1',
-          day: day(0),
-          state: 'held',
-          since: hour,
-          ...one,
-        })
-        .execute();
+      insert(kysely, 'usageHeld', {
+        id,
+        work: id,
+        ...held,
+        install: 'acme',
+        trainerId: 'usr1',
+        day: day(0),
+        state: 'held',
+        since: hour,
+        ...one,
+      });
     for (const index of Array.from({ length: 12 }, (_, at) => at)) await keepHeld(`${index}`, { day: day(index) });
     await keepHeld('none', { install: '', seconds: null });
     await keepHeld('decided', { state: 'discarded', day: '2024-01-01' });
     await keepHeld('gone', { install: 'globex' });
     const key = { install: 'acme', contractId: 'c1', trainerId: 'usr1' };
     const keepLedger = (index: number, one: Partial<Row<'usageLedger'>>) =>
-      kysely
-        .insertInto('usageLedger')
-        .values({
-          ...key,
-          day: day(index),
-          state: 'answered',
-          sentAt: hour,
-          reportId: `gw-${index}`,
-          seconds: 3600,
-          ...one,
-        })
-        .execute();
+      insert(kysely, 'usageLedger', {
+        ...key,
+        day: day(index),
+        state: 'answered',
+        sentAt: hour,
+        reportId: `gw-${index}`,
+        seconds: 3600,
+        ...one,
+      });
     await keepLedger(1, { loweringHeldAt: hour });
     await keepLedger(2, { state: 'refused', seconds: null, triedSeconds: 7200 });
     await keepLedger(3, { closedAt: hour });
     await inTransaction(engine.database, (tx) => writeSetting(tx, 'usage_closed_before', '2025-04-01'));
-    await kysely
-      .insertInto('usageDue')
-      .values(
-        [7200, 4500].map((seconds, index) => {
-          return { ...key, day: day(2 + index), seconds, timeZone: 'UTC', isPartial: false, isOpen: true };
-        }),
-      )
-      .execute();
+    await insert(
+      kysely,
+      'usageDue',
+      [7200, 4500].map((seconds, index) => {
+        return { ...key, day: day(2 + index), seconds, timeZone: 'UTC', isPartial: false, isOpen: true };
+      }),
+    );
     expect(await troubles()).toMatchObject([
       { kind: 'usage_held', install: null, count: 1, detail: 'the oldest of 2025-03-02' },
       { kind: 'usage_held', install: 'acme', count: 12, detail: '30.5 hours, the oldest of 2025-03-02' },

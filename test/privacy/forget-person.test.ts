@@ -11,6 +11,7 @@ import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent, minimalEvent } from '../support/event-bodies.ts';
+import { insert } from '../support/insert.ts';
 import { inviteAll } from '../support/invite.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -105,23 +106,14 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
       ['another@opentrain.work', 't10'],
     ] as const) {
       const person = { ...scope, memberId, trainerId };
-      await kysely
-        .insertInto('usagePerson')
-        .values({ ...person, generation: 1 })
-        .execute();
+      await insert(kysely, 'usagePerson', { ...person, generation: 1 });
       const item = { ...scope, memberId, itemId: memberId, taskId: '1', isDone: true, grown: '[]' };
       const doneAt = '2026-03-15T12:00:00.000Z';
       const days = { doneDay: '2026-03-15', doneAt, lastDay: '2026-03-15', labels: 1, seconds: null };
-      await kysely
-        .insertInto('usageItem')
-        .values({ ...item, ...days })
-        .execute();
+      await insert(kysely, 'usageItem', { ...item, ...days });
       const day = { day: '2026-03-15', seconds: 1, tasks: 1, labels: 1, isFrozen: false };
       const seenAt = '2026-03-15T12:00:00.000Z';
-      await kysely
-        .insertInto('usageDay')
-        .values({ ...person, ...day, seenAt })
-        .execute();
+      await insert(kysely, 'usageDay', { ...person, ...day, seenAt });
     }
     expect(await forget('t1', { dryRun: true })).toMatchObject({ toolTraces: 3 });
     expect(await forget('t1')).toMatchObject({ toolTraces: 3 });
@@ -379,11 +371,8 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     await engine.apply([event('contract.ended', away)], 'globex');
     await kysely.updateTable('membership').set({ state: 'removed' }).where('wanted', '=', false).execute();
     for (const scope of ['street-signs', 'lamps']) {
-      await kysely.insertInto('usageScopeGroup').values({ tool: 'studio', groupId: scope, scope }).execute();
-      await kysely
-        .insertInto('usagePerson')
-        .values({ tool: 'studio', scope, memberId: address, trainerId: 't1', generation: 1 })
-        .execute();
+      await insert(kysely, 'usageScopeGroup', { tool: 'studio', groupId: scope, scope });
+      await insert(kysely, 'usagePerson', { tool: 'studio', scope, memberId: address, trainerId: 't1', generation: 1 });
     }
     expect(await forget('t1', { dryRun: true })).toMatchObject({ toolTraces: 1 });
     expect(await forget('t1')).toMatchObject({ toolTraces: 1 });
@@ -440,18 +429,15 @@ async function traceInTools({ database }: Engine): Promise<void> {
     .select('id')
     .where('trainerId', '=', 't1')
     .executeTakeFirstOrThrow();
-  await database.kysely
-    .insertInto('receipt')
-    .values({
-      membershipId: id,
-      generation: 1,
-      operation: 'add',
-      outcome: 'failed',
-      toolStatus: 400,
-      message: `no seat for ${name}`,
-      createdAt: '2026-03-15T12:00:00Z',
-    })
-    .execute();
+  await insert(database.kysely, 'receipt', {
+    membershipId: id,
+    generation: 1,
+    operation: 'add',
+    outcome: 'failed',
+    toolStatus: 400,
+    message: `no seat for ${name}`,
+    createdAt: '2026-03-15T12:00:00Z',
+  });
 }
 
 async function settleMemberships({ database }: Engine, wanted: boolean, state: MembershipState) {

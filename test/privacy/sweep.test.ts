@@ -6,6 +6,7 @@ import { toInstant } from '../../src/lib/clock.ts';
 import { createSweep } from '../../src/privacy/sweep.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
+import { insert } from '../support/insert.ts';
 import { inviteAll } from '../support/invite.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -277,10 +278,7 @@ async function quoteName({ database }: Engine): Promise<void> {
     .returning('id')
     .executeTakeFirstOrThrow();
   const receipt = { membershipId: id, generation: 1, operation: 'add', toolStatus: 400 } as const;
-  await kysely
-    .insertInto('receipt')
-    .values({ ...receipt, outcome: 'failed', message, createdAt: '2026-03-15T12:00:00.000Z' })
-    .execute();
+  await insert(kysely, 'receipt', { ...receipt, outcome: 'failed', message, createdAt: '2026-03-15T12:00:00.000Z' });
 }
 
 /** Sets the state that the work in the tool would have left. */
