@@ -26,12 +26,9 @@ async function startBridge(log: 'pipe' | number) {
   const ended = once(bridge, 'exit');
   const said: string[] = [];
   bridge.stdout?.on('data', (chunk: Buffer) => said.push(chunk.toString()));
-  await until(
-    'it runs',
-    () => said.join(''),
-    (text) => text.includes('\n'),
-  );
-  const { receiverUrl } = JSON.parse(said.join('')) as { receiverUrl: string };
+  const printed = () => said.join('');
+  await until('it runs', printed, (text) => text.includes('\n'));
+  const { receiverUrl } = JSON.parse(printed()) as { receiverUrl: string };
   return { bridge, ended, receiverUrl };
 }
 

@@ -4,6 +4,7 @@ import type { Database } from '../../src/db/database.ts';
 import { announceTroubles } from '../../src/operations/alert-worker.ts';
 import { createAlerting, tellNow } from '../support/alerting.ts';
 import { inStudio } from '../support/engine-harness.ts';
+import { insert } from '../support/insert.ts';
 import { atOnce, createTelling, notifying, type Telling } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -22,10 +23,7 @@ describeAnyDatabase('a listed trouble', (openFresh) => {
   async function hold({ kysely }: Database, id: string, install = 'acme') {
     const one = { id, work: id, install, trainerId: 'usr1', day: '2026-03-01', source: 'tool:studio', workedOn: '{}' };
     const why = { seconds: 9150, reason: 'no_contract' as const, contracts: '[]', state: 'held' as const };
-    await kysely
-      .insertInto('usageHeld')
-      .values({ ...one, ...why, since: '2026-03-02T00:00:00.000Z' })
-      .execute();
+    await insert(kysely, 'usageHeld', { ...one, ...why, since: '2026-03-02T00:00:00.000Z' });
   }
 
   async function release({ kysely }: Database, id: string) {
@@ -81,10 +79,7 @@ describeAnyDatabase('a listed trouble', (openFresh) => {
     const { kysely } = telling.database;
     const failingSince = telling.clock.now().toISOString();
     const failing = { failure: 'answered 403', failingSince };
-    await kysely
-      .insertInto('usageScope')
-      .values({ tool: 'studio', scope: 'lamps', ...failing })
-      .execute();
+    await insert(kysely, 'usageScope', { tool: 'studio', scope: 'lamps', ...failing });
     for (let minute = 1; minute < 10; minute += 1) await alerting.ask();
     expect(await alerting.announced('usage_never_read')).toEqual([]);
     await alerting.ask();
@@ -115,10 +110,7 @@ describeAnyDatabase('a listed trouble', (openFresh) => {
   it('is announced and logged with its details, without secrets', async () => {
     const { alerting, telling } = await open();
     const trouble = { says: 'Ask ada@example.com', action: 'Wait' };
-    await telling.database.kysely
-      .insertInto('subscription')
-      .values({ install: 'acme', trouble: JSON.stringify(trouble) })
-      .execute();
+    await insert(telling.database.kysely, 'subscription', { install: 'acme', trouble: JSON.stringify(trouble) });
     await alerting.ask();
     const message = 'Webhooks of acme may not arrive. Ask a…@example.com';
     expect(logged(telling)).toEqual([{ kind: 'endpoint_trouble', install: 'acme', message }]);

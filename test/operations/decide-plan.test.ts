@@ -120,11 +120,8 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
         .where('trainerId', '=', 'cmu1')
         .execute();
     });
-    await until(
-      'it has the lock',
-      () => isLocked,
-      (locked) => locked,
-    );
+    const hasLock = () => isLocked;
+    await until('it has the lock', hasLock, Boolean);
     const approving = decide('approve');
     setTimeout(letGo, 100);
     await taking;

@@ -74,11 +74,8 @@ describeAnyDialect('the API', (dialect) => {
       { trainerId, install: 'acme', groupId: group, wanted: false, reasons: [{ contractId }] },
     ]);
     const explained = await api.ask('explainShow', { query: { subject: contractId, timeline: 'true' } });
-    expect(explained).toMatchObject({
-      explanations: [
-        { trainerId, contractId, steps: expect.arrayContaining([expect.objectContaining({ step: 'link' })]) },
-      ],
-    });
+    const linked = expect.arrayContaining([expect.objectContaining({ step: 'link' })]);
+    expect(explained).toMatchObject({ explanations: [{ trainerId, contractId, steps: linked }] });
     const { steps } = explained['timeline'] as { steps: { kind: string }[] };
     expect(steps.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['delivery', 'evidence', 'wanted', 'receipt']),
@@ -106,7 +103,7 @@ describeAnyDialect('the API', (dialect) => {
     await kysely.updateTable('person').set({ displayName: 'Write to <eve@evil.example>' }).execute();
     await kysely.updateTable('contract').set({ title: 'eve@evil.example' }).execute();
     await kysely.updateTable('delivery').set({ failure: 'no eve@evil.example' }).execute();
-    for (const { id, method, role } of operations.filter((one) => one.method === 'get')) {
+    for (const { id, method, role } of operations) {
       if (role !== 'viewer' || method !== 'get') continue;
       const { body } = await api.send(id, { params: { membership: 1, delivery: 1, plan: 1 } });
       const text = JSON.stringify(body);
