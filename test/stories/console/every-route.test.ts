@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { acts, views } from '../../../src/http/console/serve-pages.ts';
-import { sqlite } from '../../support/databases.ts';
-import { openJourney } from '../../support/journey.ts';
 import { askRaw, statusOf } from '../../support/raw-http.ts';
 import { cookieOf, createVisitor } from '../../support/visitor.ts';
+import { actsIn, csrfOf, openSignedIn } from './signed-in.ts';
 
 const assets = ['style.css', 'parts.css', 'table.css', 'live.js', 'page.js', 'icon.svg', 'idiomorph.js'];
 
@@ -21,17 +20,17 @@ async function readWhole(answer: Response): Promise<Response> {
 }
 
 async function open() {
-  const journey = await openJourney(sqlite);
-  const visitor = createVisitor(journey.consoleUrl);
-  const home = await visitor.signIn('otto');
-  const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
-  const acts = () => journey.storage.database.kysely.selectFrom('audit').selectAll().execute();
-  return { ...journey, visitor, csrf, acts, cookie: await cookieOf(journey.consoleUrl, 'otto') };
+  const journey = await openSignedIn('otto');
+  const cookie = await cookieOf(journey.consoleUrl, 'otto');
+  return { ...journey, csrf: csrfOf(journey.home), acts: () => actsIn(journey), cookie };
 }
 
 describe('every address of the console', () => {
   it.each([
     ['a name that a stranger points at it', { host: 'evil.example' }],
+    ['such a name with a port', { host: 'evil.example:80' }],
+    ['such a name that begins like an own address', { host: '127.0.0.1.evil.example' }],
+    ['such a name that begins like an own name', { host: 'localhost.evil.example' }],
     ['a name that a stranger points at it, forwarded', { host: 'evil.example', 'x-forwarded-host': 'localhost' }],
     ['no name', { host: '' }],
     ['a name with a path', { host: 'localhost/../evil.example' }],
@@ -122,7 +121,8 @@ describe('every address of the console', () => {
       expect([path, Object.fromEntries(headers)]).toMatchObject([
         path,
         {
-          'content-security-policy': expect.stringContaining("default-src 'none'"),
+          'content-security-policy':
+            "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'",
           'x-frame-options': 'DENY',
           'x-content-type-options': 'nosniff',
           'cross-origin-resource-policy': 'same-origin',
@@ -130,21 +130,15 @@ describe('every address of the console', () => {
           'cache-control': 'no-store',
         },
       ]);
-      expect([path, headers.get('x-powered-by'), headers.get('access-control-allow-origin')]).toEqual([
-        path,
-        null,
-        null,
-      ]);
+      const told = ['x-powered-by', 'access-control-allow-origin'].map((name) => headers.get(name));
+      expect([path, ...told]).toEqual([path, null, null]);
     }
     // What is downloaded is never shown as a page.
     for (const path of ['/access.csv', '/work.csv', '/drift/groups.csv', '/deliveries/1/body']) {
       const { status, headers, body } = await visitor.send(path);
       await body?.cancel();
-      expect([path, status, headers.get('content-disposition')]).toEqual([
-        path,
-        200,
-        expect.stringMatching(/^attachment; filename="?[\w.-]+"?$/),
-      ]);
+      const asFile = expect.stringMatching(/^attachment; filename="?[\w.-]+"?$/);
+      expect([path, status, headers.get('content-disposition')]).toEqual([path, 200, asFile]);
     }
   });
 });

@@ -4,6 +4,7 @@ import { acts, views } from '../../../src/http/console/serve-pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { consoleTokens, createVisitor } from '../../support/visitor.ts';
+import { actsIn, csrfOf, formsOf, openSignedIn, signIn } from './signed-in.ts';
 
 const metricsToken = 'what-a-scraper-sends-for-them';
 
@@ -41,20 +42,9 @@ describe('the console', () => {
     expect(page).toMatchObject({ status: 200, path: '/?day=1' });
     expect(page.body).toContain('vera · viewer');
 
-    const backs = [
-      'https://evil.example/',
-      '//evil.example/',
-      '/\\evil.example/',
-      'javascript:alert(1)',
-      '/\t/evil.example',
-    ];
-    for (const back of [
-      ...backs,
-      '/..//evil.example',
-      '/.//evil.example',
-      '/%2e//evil.example',
-      '/a/..//evil.example',
-    ]) {
+    const directly = ['https://evil.example/', '//evil.example/', '/\\evil.example/', '/\t/evil.example'];
+    const aroundDots = ['/..//evil.example', '/.//evil.example', '/%2e//evil.example', '/a/..//evil.example'];
+    for (const back of [...directly, ...aroundDots, 'javascript:alert(1)']) {
       const other = createVisitor(consoleUrl);
       const form = await other.visit(`/sign-in?${new URLSearchParams({ back })}`);
       const body = new URLSearchParams({ back, token: consoleTokens.vera.token });
@@ -67,10 +57,8 @@ describe('the console', () => {
   });
 
   it('lets viewers see every page and do nothing', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    const home = await visitor.signIn('vera');
-    const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
+    const { visitor, home } = await openSignedIn('vera');
+    const csrf = csrfOf(home);
     for (const address of addresses.views) {
       const page = await visitor.visit(address);
       // The body of a delivery names people.
@@ -78,8 +66,7 @@ describe('the console', () => {
       expect([address, page.status]).toEqual([address, expect.toBeOneOf(expected)]);
       if (!page.type.startsWith('text/html')) continue;
       // Signing out is the only form that changes something.
-      const posts = page.html.querySelectorAll('form[method=post]').map((form) => form.getAttribute('action'));
-      expect([address, posts]).toEqual([address, ['/sign-out']]);
+      expect([address, formsOf(page)]).toEqual([address, ['/sign-out']]);
     }
     for (const { path } of acts) {
       const answer = await visitor.send(toAddress(path), { method: 'POST', body: new URLSearchParams({ csrf }) });
@@ -88,32 +75,20 @@ describe('the console', () => {
   });
 
   it('refuses a form that another site sent, or that is of another session', async () => {
-    const { consoleUrl } = await openJourney(sqlite);
-    const [visitor, other] = [createVisitor(consoleUrl), createVisitor(consoleUrl)];
-    const csrfOf = (page: Awaited<ReturnType<typeof visitor.visit>>) =>
-      page.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
-    const own = csrfOf(await visitor.signIn('otto'));
-    const foreign = csrfOf(await other.signIn('otto'));
+    const { visitor, home, consoleUrl } = await openSignedIn('otto');
+    const own = csrfOf(home);
+    const foreign = csrfOf((await signIn({ consoleUrl }, 'otto')).home);
     const post = (address: string, csrf: string, headers: Record<string, string> = {}) =>
       visitor.send(address, { method: 'POST', body: new URLSearchParams({ csrf }), headers });
     for (const address of addresses.acts) {
-      expect((await post(address, foreign)).status).toBe(403);
-      expect((await post(address, '')).status).toBe(403);
-      expect((await post(address, own, { origin: 'https://evil.example' })).status).toBe(403);
-      expect((await post(address, own, { origin: 'null' })).status).toBe(403);
+      for (const csrf of [foreign, '']) expect((await post(address, csrf)).status).toBe(403);
+      for (const origin of ['https://evil.example', 'null']) {
+        expect((await post(address, own, { origin })).status).toBe(403);
+      }
       expect((await post(address, own, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
     }
     expect((await visitor.visit('/')).status).toBe(200);
   });
-
-  it.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.evil.example', ''])(
-    'has no page for the host %j, which a stranger may point at it',
-    async (host) => {
-      const { consoleUrl } = await openJourney(sqlite);
-      expect(await statusFor(`${consoleUrl}/sign-in`, host)).toBe(403);
-      expect(await statusFor(`${consoleUrl}/sign-in`, 'localhost:1')).toBe(200);
-    },
-  );
 
   it('lets a token be tried five times a minute', async () => {
     const { consoleUrl, clock } = await openJourney(sqlite);
@@ -168,6 +143,7 @@ describe('the console', () => {
     const open = await openJourney(sqlite);
     expect(await statusFor(`${open.consoleUrl}/metrics`, 'evil.example')).toBe(403);
     expect(await statusFor(`${open.consoleUrl}/metrics`, 'localhost:1')).toBe(200);
+    expect(await statusFor(`${open.consoleUrl}/sign-in`, 'localhost:1')).toBe(200);
     const closed = await openJourney(sqlite, { console: { token: metricsToken } });
     const authorization = `Bearer ${metricsToken}`;
     expect(await statusFor(`${closed.consoleUrl}/metrics`, 'gangway')).toBe(401);
@@ -218,9 +194,7 @@ describe('the console', () => {
   );
 
   it('ends a session with the browser that signs out, and after 12 hours', async () => {
-    const { consoleUrl, clock } = await openJourney(sqlite);
-    const visitor = createVisitor(consoleUrl);
-    const home = await visitor.signIn('otto');
+    const { visitor, home, clock } = await openSignedIn('otto');
     expect((await visitor.press(home, 'Sign out')).path).toBe('/sign-in');
     expect((await visitor.visit('/')).path).toMatch(/^\/sign-in/);
 
@@ -229,20 +203,12 @@ describe('the console', () => {
     expect((await visitor.visit('/')).path).toMatch(/^\/sign-in/);
   });
 
-  it('keeps its cookie from scripts and from other sites, and loads nothing from elsewhere', async () => {
+  it('keeps its cookie from scripts and from other sites', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     const body = new URLSearchParams({ token: consoleTokens.otto.token });
     const answer = await visitor.send('/sign-in', { method: 'POST', body });
     expect(answer.headers.getSetCookie()).toEqual([expect.stringMatching(/^gangway=.*; HttpOnly; SameSite=Strict$/)]);
-    for (const address of ['/', '/sign-in', '/nothing/here']) {
-      const { headers } = await visitor.send(address);
-      expect(headers.get('content-security-policy')).toBe(
-        "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'",
-      );
-      expect(headers.get('cache-control')).toBe('no-store');
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-    }
   });
 
   it.each([
@@ -261,7 +227,7 @@ describe('the console', () => {
     const home = await (await send('/')).text();
     const csrf = /name="csrf" value="([^"]+)"/.exec(home)?.[1] ?? '';
     expect((await send('/do/reconcileNow', new URLSearchParams({ csrf }))).status).toBe(303);
-    const act = await storage.database.kysely.selectFrom('audit').select('origin').executeTakeFirst();
+    const [act] = await actsIn({ storage });
     expect(act?.origin.replace('::ffff:', '')).toBe(origin);
   });
 });
