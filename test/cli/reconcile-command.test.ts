@@ -1,38 +1,30 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openWorld } from '../sandbox/sandbox-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { answering, openHook } from '../support/hook.ts';
 import { secret as channelSecret } from '../support/notices.ts';
 import { readRoster } from '../support/roster.ts';
-import { runCommand, startCommand, startWatched } from '../support/run-command.ts';
+import { startCommand, startWatched } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
+import { useBridge } from './bridge.ts';
 
 /** Nothing is delivered in these tests. The bridge learns everything by asking. */
 describe('gangway reconcile', { timeout: 30_000 }, () => {
   let sandbox: Sandbox;
-  let workspace: Workspace;
   let jobId: string;
   let linkId: string;
 
-  beforeEach(async () => {
-    sandbox = createSandbox();
-    const { baseUrl } = await sandbox.start();
-    onTestFinished(() => sandbox.stop());
-    const { installId, token } = sandbox.createInstall();
-    jobId = sandbox.createJob({ installId }).id;
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ externalProjectId: 'street-signs', jobId });
-    const linked = await fetch(`${baseUrl}/project-links`, { method: 'POST', headers, body });
-    linkId = ((await linked.json()) as { projectLink: { id: string } }).projectLink.id;
-    const secret = 'whsec_c2VjcmV0LW9mLWFjbWU';
-    const install = { token, webhookSecrets: [secret], tool: 'list', projects: ['street-signs'] };
-    workspace = createBridgeWorkspace({
-      marketplace: { baseUrl },
-      installs: { acme: install, globex: { ...install, token: 'wrong', projects: ['others'] } },
-    });
+  const workspace = useBridge(async () => {
+    const world = await openWorld();
+    ({ sandbox, jobId } = world);
+    linkId = await world.link('street-signs');
+    const { baseUrl, token } = world;
+    const install = { token, webhookSecrets: ['whsec_c2VjcmV0LW9mLWFjbWU'], tool: 'list', projects: ['street-signs'] };
+    const globex = { ...install, token: 'wrong', projects: ['others'] };
+    return { marketplace: { baseUrl }, installs: { acme: install, globex } };
   });
 
   const roster = () => Object.values(readRoster(workspace.rosterFile)).flat();
@@ -42,8 +34,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
   };
 
   async function run(...argv: string[]) {
-    const all = [...argv, '--json', '--config', workspace.configFile];
-    const { status, stdout, stderr } = await runCommand(...all);
+    const { status, stdout, stderr } = await workspace.run(...argv, '--json');
     return { status, stderr, said: JSON.parse(stdout) as { installs: object[] } };
   }
 
@@ -138,21 +129,14 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channels = { ops: { type: 'webhook', url: hook.url, secret: channelSecret } };
-    const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
-    const changed = { ...config, notifications: { channels } };
-    writeFileSync(workspace.configFile, JSON.stringify(changed));
+    workspace.changeConfig({ notifications: { channels } });
+    const posts = () => hook.posts.map(({ body }) => JSON.parse(body) as object);
     await run('reconcile', '--install', 'globex');
     expect((await run('notifications', 'list')).said).toEqual({ items: [], next: null });
     await workspace.whileRunning(async () => {
-      await until(
-        'the notice is sent',
-        () => hook.posts.map(({ body }) => JSON.parse(body) as object),
-        (posts) => posts.length > 0,
-      );
+      await until('the notice is sent', posts, ({ length }) => length > 0);
     });
-    expect(hook.posts.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
-      { type: 'alert.marketplace_refuses', data: { about: { install: 'globex' } } },
-    ]);
+    expect(posts()).toMatchObject([{ type: 'alert.marketplace_refuses', data: { about: { install: 'globex' } } }]);
   });
 
   it('says what it would do with --dry-run, and does nothing', async () => {
@@ -163,8 +147,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const before = [await dump(), roster()];
     const pending = { ...nothing, status: 2, outcome: 'pending', added: 1, removed: 1 };
     expect(await preview()).toMatchObject(pending);
-    const argv = ['reconcile', 'preview', '--install', 'acme', '--config', workspace.configFile];
-    const { status, stdout } = await runCommand(...argv);
+    const { status, stdout } = await workspace.run('reconcile', 'preview', '--install', 'acme');
     expect(status).toBe(2);
     expect(stdout).toMatch(/^- +acme +list +street-signs +Amara O\. +\S+ +the contract is listed as ended$/m);
     expect(stdout).toMatch(new RegExp(`^\\+ +acme +list +street-signs +${trainerId}$`, 'm'));
@@ -179,8 +162,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const project = 'street-signs';
     await workspace.receive(fullEvent({ type: 'project_link.removed', id: '1', link: linkId, project, createdAt }));
     expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
-    const argv = ['reconcile', 'preview', '--install', 'acme', '--config', workspace.configFile];
-    const { status, stdout } = await runCommand(...argv);
+    const { status, stdout } = await workspace.run('reconcile', 'preview', '--install', 'acme');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^- +acme .+ the link to the project was removed +not before \S+Z$/m);
     expect(roster()).toHaveLength(1);
@@ -221,7 +203,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
       { install: 'acme', outcome: 'applied' },
       { install: 'globex', outcome: 'failed', failure: expect.stringContaining('401') },
     ]);
-    const { stderr } = await runCommand('reconcile', '--config', workspace.configFile);
+    const { stderr } = await workspace.run('reconcile');
     expect(stderr).toMatch(/^gangway: globex: .+401/m);
   });
 
