@@ -33,11 +33,8 @@ export async function openFilledSite(): Promise<FilledSite> {
   const { database } = journey.storage;
   const by = { actor: 'otto', at: journey.clock.now().toISOString() };
   await inTransaction(database, (tx) => writeAudit(tx, by, 'plans approve', 'plan 1'));
-  await until(
-    'every run has ended',
-    async () => await database.kysely.selectFrom('run').select('id').where('endedAt', 'is', null).execute(),
-    (open) => open.length === 0,
-  );
+  const openRuns = () => database.kysely.selectFrom('run').select('id').where('endedAt', 'is', null).execute();
+  await until('every run has ended', openRuns, ({ length }) => length === 0);
   // Periods and ages are counted from now.
   vi.useFakeTimers({ toFake: ['Date'], now: journey.clock.now() });
   return { ...journey, known: { '<contract>': hired[0]?.contractId ?? '' } };
