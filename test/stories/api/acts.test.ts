@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
-import { openEmployerJourney } from '../../support/employer-journey.ts';
 import { openHeldPlan } from '../../support/held-plan.ts';
 import { openJourney } from '../../support/journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
@@ -87,48 +86,6 @@ describeAnyDialect('an act by the API', (dialect) => {
     await quiet();
     expect(await api.ask('linksList')).toMatchObject({ links: [] });
   });
-
-  it('releases and adopts a member, and has one looked at', async () => {
-    const journey = await openJourney(dialect);
-    const { customer, sandbox, quiet, consoleUrl } = journey;
-    const api = createApiClient(consoleUrl);
-    await customer.link(group);
-    sandbox.hire({ jobId: customer.jobId });
-    await quiet();
-    const params = { membership: 1 };
-    expect(await api.ask('membersConverge', { params })).toEqual({ membershipId: 1 });
-    await quiet();
-    const doubted = { membership: 1, doubted: true };
-    expect(await api.send('membersRelease', { body: doubted })).toMatchObject({ status: 409 });
-    const decided = (outcome: string) => ({ decided: [{ membershipId: 1, outcome }], refused: [] });
-    expect(await api.ask('membersRelease', { body: params })).toEqual(decided('released'));
-    expect(await api.ask('membersAdopt', { body: params })).toEqual(decided('kept'));
-    expect(await api.ask('membersShow', { params })).toMatchObject({ state: 'active', wanted: true });
-  });
-
-  it('forgets a person who is out, and only if that is confirmed', async () => {
-    const { customer, sandbox, quiet, consoleUrl } = await openJourney(dialect);
-    const api = createApiClient(consoleUrl);
-    await customer.link(group);
-    const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
-    const person = trainers[0]?.opentrainUserId ?? '';
-    await quiet();
-    expect(await api.send('forgetNow', { body: { person, yes: true } })).toMatchObject({ status: 409 });
-    sandbox.endContract(contractId);
-    await quiet();
-    const would = await api.ask('forgetNow', { body: { person } });
-    expect(would).toMatchObject({ trainerId: person, isCleared: false, installs: ['acme'], people: 1 });
-    expect(await api.ask('forgetNow', { body: { person, yes: true } })).toEqual({ ...would, isCleared: true });
-    expect(await api.ask('accessSearch')).toMatchObject({ items: [{ trainerId: person, displayName: null }] });
-  });
-
-  it('retires only who is named', async () => {
-    const { consoleUrl } = await openJourney(dialect);
-    const api = createApiClient(consoleUrl);
-    expect(await api.send('retireNow', { body: {} })).toMatchObject({ status: 400 });
-    const retired = await api.ask('retireNow', { body: { all: true, yes: true } });
-    expect(retired).toEqual({ orphans: [], retired: { removing: 0, released: 0, kept: 0 } });
-  });
 });
 
 describe('an act by the API', () => {
@@ -182,35 +139,6 @@ describe('an act by the API', () => {
     expect(await api.ask('installsRemove', { params, body: {} })).toEqual(params);
     expect(await api.send('reconcileNow', { body: params })).toMatchObject({ status: 404 });
     expect(await api.send('installsRemove', { params: { install: 'acme' } })).toMatchObject({ status: 422 });
-  });
-
-  it("connects an employer's own account only if that is said, and with a token of that kind", async () => {
-    const { sandbox, consoleUrl, quiet } = await openEmployerJourney(sqlite, { connects: 'unknown' });
-    const api = createApiClient(consoleUrl);
-    const { accountId, token } = sandbox.createAccount();
-    const { id: job } = sandbox.createJob({ accountId });
-    const params = { install: 'night' };
-    const jobs = [{ job, project: 'night-1' }];
-    const there = { tool: 'list', projects: ['night-*'] };
-    const refusals = [
-      [{ token }, 'with --employer'],
-      [{ token, jobs }, 'Jobs can be named only for your own account'],
-      [{ token: sandbox.createInstall().token, source: 'employer' }, 'without --employer'],
-      [{ token, source: 'employer', jobs: [{ job, project: 'day-1' }] }, 'is not one of the projects of night'],
-      [{ token, source: 'employer', jobs: [{ job: 'job_gone', project: 'night-1' }] }, 'There is no such job'],
-    ] as const;
-    for (const [body, detail] of refusals) {
-      const { status, body: problem } = await api.send('installsConnect', { params, body: { ...there, ...body } });
-      expect([status, problem['detail']]).toEqual([
-        expect.toSatisfy((code) => code >= 400 && code < 500),
-        expect.stringContaining(detail),
-      ]);
-    }
-    const connected = await api.ask('installsConnect', { params, body: { ...there, token, source: 'employer', jobs } });
-    expect(connected).toMatchObject({ install: 'night', grant: accountId, links: 1 });
-    expect(JSON.stringify(connected['checks'])).toContain('The token has more scopes than Gangway needs');
-    await quiet();
-    expect(await api.send('installsConnect', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
   });
 
   it('runs the checks of the doctor', async () => {

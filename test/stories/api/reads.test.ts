@@ -4,7 +4,6 @@ import { type ApiClient, createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
 import { openHeldPlan } from '../../support/held-plan.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
-import { createVisitor } from '../../support/visitor.ts';
 
 const group = 'street-signs';
 
@@ -33,39 +32,6 @@ async function listAll(api: ApiClient, id: string, query: Record<string, string 
 }
 
 describeAnyDialect('the API', (dialect) => {
-  it('answers every question about a bridge with people, plans and deliveries', async () => {
-    const { api, consoleUrl, hired, contractId, storage } = await openWorld(dialect);
-    const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
-    const [one] = (await api.ask('membersList'))['items'] as { id: number }[];
-    const [sent] = (await api.ask('deliveriesList'))['items'] as { id: number }[];
-    await storage.database.kysely
-      .insertInto('budget')
-      .values({ install: 'acme', contractId })
-      .onConflict((one) => one.doNothing())
-      .execute();
-    const visitor = createVisitor(consoleUrl);
-    await visitor.press((await visitor.signIn('otto')) && (await visitor.visit('/')), 'Sync now');
-    const given: Record<string, object> = {
-      membersShow: { params: { membership: one?.id } },
-      explainShow: { query: { subject: trainerId } },
-      plansShow: { params: { plan: 1 } },
-      installsShow: { params: { install: 'acme' } },
-      deliveriesShow: { params: { delivery: sent?.id } },
-      deliveriesBody: { params: { delivery: sent?.id } },
-      auditShow: { params: { act: 1 } },
-      usageShow: { params: { contract: contractId } },
-      budgetsShow: { params: { contract: contractId } },
-      linksList: { query: { install: 'acme' } },
-    };
-    for (const { id, method, role } of operations) {
-      // A manual is there where one is published: see its tests.
-      if (method !== 'get' || id === 'guidelinesShow') continue;
-      const asking = role === 'viewer' ? api : createApiClient(consoleUrl);
-      const { status, body } = await asking.send(id, given[id]);
-      expect([id, status, body]).toEqual([id, 200, expect.anything()]);
-    }
-  });
-
   it('says the same of a trainer as the bridge knows', async () => {
     const { api, hired, contractId } = await openWorld(dialect);
     const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
