@@ -59,6 +59,7 @@ export async function openHostileSite(): Promise<HostileSite> {
     '/contracts/:contract': `/contracts/${contractId}`,
     '/memberships/:membership': `/memberships/${membership?.id}`,
     '/do/linksRemove': `/do/linksRemove?install=acme&link=${link}`,
+    '/do/installsRemove': '/do/installsRemove?install=acme',
     '/acts/:act': `/acts/${act}`,
   };
   const toAny = (path: string) => path.replace(':install', 'acme').replaceAll(/:\w+/g, '1');

@@ -4,7 +4,7 @@ import { sqlite } from '../../support/databases.ts';
 import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
 import { openFrontDoor } from '../../support/front-door.ts';
 import { consoleTokens, type Visitor } from '../../support/visitor.ts';
-import { actsIn, formsOf, openSignedIn, outcomeOf, type SignedIn, signIn } from './signed-in.ts';
+import { actsIn, openSignedIn, outcomeOf, type SignedIn, signIn } from './signed-in.ts';
 
 const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
 
@@ -147,15 +147,6 @@ describe('the installs', () => {
     // It comes by the new endpoint alone, as this install is hardly ever read.
     await hire();
     expect(size()).toBe(2);
-  });
-
-  it('show a viewer no form', async () => {
-    const { visitor } = await openSignedIn('vera');
-    for (const path of ['/installs', '/installs/acme', '/connect', '/do/installsRemove?install=acme', '/doctor']) {
-      const page = await visitor.visit(path);
-      expect([path, page.status]).toEqual([path, 200]);
-      expect([path, formsOf(page)]).toEqual([path, ['/sign-out']]);
-    }
   });
 });
 
