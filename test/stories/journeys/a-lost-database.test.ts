@@ -26,7 +26,7 @@ describe('the files of a database that is open', () => {
     await database.kysely.selectFrom('delivery').select('id').execute();
     expect(() => database.checkFile?.()).not.toThrow();
     lose(sqliteFileOf(url) ?? '');
-    expect(() => database.checkFile?.()).toThrow(/was deleted or replaced .* "gangway start --restored"/);
+    expect(() => database.checkFile?.()).toThrow(/was deleted or replaced .* "gangway restore"/);
   });
 
   it('were deleted under a bridge that stayed ready, and created an empty database for the next deliveries', async () => {
