@@ -13,6 +13,7 @@ const settings: readonly SettingName[] = [
   'last_alive_at',
   'latest_instant',
   'usage_tick',
+  'usage_tick_at',
   'usage_reported_tick',
   'usage_recounted_at',
 ];

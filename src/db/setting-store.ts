@@ -9,6 +9,7 @@ export type SettingName =
   | 'latest_instant'
   | 'database_made_as'
   | 'usage_tick'
+  | 'usage_tick_at'
   | 'usage_reported_tick'
   | 'usage_rules'
   | 'usage_recounted_at'

@@ -121,16 +121,13 @@ export interface DueTurn {
   since: string;
 }
 
-/**
- * Counts the due jobs whose kind starts with a prefix. @param dueSince only those that became due after this instant
- */
-export async function countDueJobs(ctx: Storage, prefix: string, now: string, dueSince = ''): Promise<number> {
+/** Counts the due jobs whose kind starts with a prefix. */
+export async function countDueJobs(ctx: Storage, prefix: string, now: string): Promise<number> {
   const due = ctx.database.kysely
     .selectFrom('job')
     .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('kind', 'like', `${prefix}%`)
-    .where('dueAt', '<=', now)
-    .where('dueAt', '>', dueSince);
+    .where('dueAt', '<=', now);
   return Number((await due.executeTakeFirstOrThrow()).n);
 }
 

@@ -146,9 +146,9 @@ export function workIn(tool: string): `work in ${string}` {
   return `work in ${tool}`;
 }
 
-/** How many scopes are due. @param dueSince only those that became due after this instant */
-export function countDueScopes(ctx: Storage, now: string, dueSince?: string): Promise<number> {
-  return countDueJobs(ctx, workIn(''), now, dueSince);
+/** How many scopes are due. */
+export function countDueScopes(ctx: Storage, now: string): Promise<number> {
+  return countDueJobs(ctx, workIn(''), now);
 }
 
 export async function findScope(ctx: Storage, { tool, scope }: ScopeKey): Promise<Row<'usageScope'>> {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
+import { keepSetting, raiseSetting, readSetting, writeSetting } from '../../db/setting-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type JobKind, soleJob } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
@@ -61,6 +61,7 @@ async function wantTick(ctx: Context): Promise<void> {
     await keepSetting(tx, 'usage_tick', tick);
     await keepSetting(tx, 'usage_reported_tick', tick);
     if (!(await raiseSetting(tx, 'usage_tick', tick))) return false;
+    await writeSetting(tx, 'usage_tick_at', toInstant(now));
     // In one transaction with the tick, or another instance would find no reading due and report old work.
     await wantScopes(tx, all, toInstant(now));
     return true;
@@ -74,9 +75,10 @@ async function reportTick(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal,
   const wanted = await readSetting(database.kysely, 'usage_tick');
   const reported = await readSetting(database.kysely, 'usage_reported_tick');
   if (wanted === undefined || reported === undefined || wanted <= reported) return;
-  // From when the readings were asked for: after a pause the tick may be long past.
-  const dueSince = instantIn(clock, -longestWaitMs);
-  if ((await countDueScopes(ctx, toInstant(clock.now()), dueSince)) > 0) return;
+  // From when the readings were asked for: after a pause the tick may be long past, and a reading be due for longer.
+  const askedAt = await readSetting(database.kysely, 'usage_tick_at');
+  const isPatient = askedAt !== undefined && askedAt > instantIn(clock, -longestWaitMs);
+  if (isPatient && (await countDueScopes(ctx, toInstant(clock.now()))) > 0) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (!isOurs) return;
   await reportUsage(ctx, onAnswer, { installs: [...installs.keys()] }, signal, beat);

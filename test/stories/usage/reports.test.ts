@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import type { Source } from '../../../src/marketplace/source.ts';
+import { keepScopes, listWorkScopes } from '../../../src/usage/read/scope-store.ts';
 import { previewReport } from '../../../src/usage/report/plan-install.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
@@ -98,6 +99,27 @@ describeAnyDatabase('on schedule', (openFresh) => {
     expect(consumed(contractId)).toEqual({ seconds: 60, tasks: 1, labels: 1 });
     expect(requests).toHaveLength(1);
     expect(tool.requests).toHaveLength(2);
+  });
+
+  it('work is reported after a reading that was due before the bridge was away', async () => {
+    const { ctx, engine, link, hire, learn, work, consumed } = await openUsageWorld(await openFresh());
+    await link('signs');
+    const { memberId, contractId } = hire();
+    await learn();
+    startLoops(createReportWorker(ctx, async () => undefined));
+    const rows = engine.database.kysely.selectFrom('setting').selectAll();
+    const settings = async () => new Map((await rows.execute()).map(({ name, value }) => [name, value]));
+    const known = await until('the schedule is known', settings, (all) => all.has('usage_reported_tick'));
+    await keepScopes(ctx, await listWorkScopes(ctx), engine.clock.now().toISOString());
+    work(memberId, memberId, { seconds: 60, labels: 1 });
+    engine.clock.advance(20 * halfHourMs);
+    const isNew = (all: typeof known) => all.get('usage_tick') !== known.get('usage_tick');
+    await until('the readings are asked for', settings, isNew);
+    startLoops(createWorkReader(ctx));
+    const isReported = (all: typeof known) => all.get('usage_tick') === all.get('usage_reported_tick');
+    await until('the tick is reported', settings, isReported);
+    const seconds = async () => consumed(contractId).seconds;
+    await until('it is reported', seconds, (sum) => sum === 60);
   });
 });
 
