@@ -78,6 +78,15 @@ const isDoubted = sql`(l.doubted_until is not null and l.sent_at < l.doubted_unt
 const isStale = sql`(exists (select 1 from usage_stale s where s.trainer_id = d.trainer_id)
   or exists (select 1 from derivation v where v.trainer_id = d.trainer_id))`;
 
+/** Whether days are left out for now because the memberships of their trainers are being derived again. */
+export async function isDeriving({ database }: Storage): Promise<boolean> {
+  const { rows } = await sql`select 1 from derivation v
+    where exists (select 1 from usage_due d where d.trainer_id = v.trainer_id and d.is_open = 1) limit 1`.execute(
+    database.kysely,
+  );
+  return rows.length > 0;
+}
+
 function anyOf(condition: (name: RawBuilder<unknown>) => RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(${sql.join(
     countNames.map((name) => sql`(${condition(sql.raw(name))})`),

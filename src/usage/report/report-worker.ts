@@ -8,6 +8,7 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/days.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
+import { isDeriving } from '../due/due-store.ts';
 import { recountDue, refreshDue } from '../due/refresh-due.ts';
 import { readNextScope } from '../read/read-scope.ts';
 import {
@@ -78,10 +79,16 @@ async function reportTick(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal,
   // From when the readings were asked for: after a pause the tick may be long past, and a reading be due for longer.
   const askedAt = await readSetting(database.kysely, 'usage_tick_at');
   const isPatient = askedAt !== undefined && askedAt > instantIn(clock, -longestWaitMs);
-  if (isPatient && (await countDueScopes(ctx, toInstant(clock.now()))) > 0) return;
+  if (isPatient && ((await countDueScopes(ctx, toInstant(clock.now()))) > 0 || (await isDeriving(ctx)))) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (!isOurs) return;
   await reportUsage(ctx, onAnswer, { installs: [...installs.keys()] }, signal, beat);
+  if (isPatient && (await isDeriving(ctx))) {
+    // The schedules of readings and reports often tick together. What was left out is reported in a moment, and not at
+    // the next tick.
+    await inTransaction(database, (tx) => writeSetting(tx, 'usage_reported_tick', reported));
+    return;
+  }
   await recountTonight(ctx, wanted.slice(0, 10), signal, beat);
 }
 

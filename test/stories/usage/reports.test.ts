@@ -101,6 +101,49 @@ describeAnyDatabase('on schedule', (openFresh) => {
     expect(tool.requests).toHaveLength(2);
   });
 
+  it('work is reported as soon as the memberships of its trainer are derived', async () => {
+    const { ctx, engine, link, hire, learn, work, consumed } = await openUsageWorld(await openFresh());
+    await link('signs');
+    const { memberId, trainerId, contractId } = hire();
+    await learn();
+    let passes = 0;
+    const usage = {
+      ...ctx.config.usage,
+      get schedule() {
+        passes += 1;
+        return ctx.config.usage.schedule;
+      },
+    };
+    const counted = { ...ctx, config: { ...ctx.config, usage } };
+    const pass = async () => {
+      const before = passes;
+      await until(
+        'the schedule was looked at twice',
+        () => passes,
+        (now) => now > before + 1,
+      );
+    };
+    startLoops(
+      createWorkReader(ctx),
+      createReportWorker(counted, async () => undefined),
+    );
+    await pass();
+    const { kysely } = engine.database;
+    await kysely.insertInto('derivation').values({ install: 'acme', trainerId }).execute();
+    work('a', memberId, { seconds: 60, labels: 1 });
+    engine.clock.advance(halfHourMs);
+    const due = kysely.selectFrom('usageDue').select('seconds');
+    await until(
+      'it is due',
+      () => due.execute(),
+      ({ length }) => length === 1,
+    );
+    await pass();
+    await kysely.deleteFrom('derivation').execute();
+    await pass();
+    expect(consumed(contractId).seconds).toBe(60);
+  });
+
   it('work is reported after a reading that was due before the bridge was away', async () => {
     const { ctx, engine, link, hire, learn, work, consumed } = await openUsageWorld(await openFresh());
     await link('signs');
