@@ -33,7 +33,7 @@ import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { examineBridge } from '../operations/doctor.ts';
 import { findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
-import { createLoops, type Loops } from './loops.ts';
+import { createLoops, type Loops, type PrepareOptions } from './loops.ts';
 import type { OpenStorage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
@@ -60,10 +60,7 @@ export interface AppDeps extends Polling {
   databaseClock?: DatabaseClock;
   /** By the name of the tool. */
   adapters: ReadonlyMap<string, Adapter>;
-  /** Whether to start although the configuration no longer covers memberships that exist. */
-  acceptsOrphans?: boolean;
-  /** Whether the database comes from a backup: then every install is read before any loop acts. */
-  isRestored?: boolean;
+  startOptions?: PrepareOptions;
   /** How long the look that confirms a removal waits after the first one. */
   secondLookMs?: number;
   /** Who is signed in to the console without a token; only for a console on loopback that tries Gangway out. */
@@ -88,8 +85,7 @@ export function createApp({
   clock = systemClock,
   databaseClock: leaseClock = createDatabaseClock(storage.database, clock),
   adapters,
-  acceptsOrphans = false,
-  isRestored = false,
+  startOptions = {},
   secondLookMs = usualSecondLookMs,
   pollMs = usualRestMs,
   alwaysSignedIn,
@@ -165,7 +161,7 @@ export function createApp({
       await carryTools(storage, config.tools, logger);
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
-      await loops.prepare(acceptsOrphans, isRestored);
+      await loops.prepare(startOptions);
       await heartbeat.start();
       // Before the first heartbeat, the key may have been rotated.
       await checkKey(storage.database, storage.box);

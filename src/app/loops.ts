@@ -26,7 +26,7 @@ import { contractJob } from '../reconcile/read/contract-job.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createRunWorker, reconcileJob } from '../reconcile/runs/reconcile-install.ts';
 import { scheduleJob, silentJob } from '../reconcile/runs/schedule-jobs.ts';
-import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
+import { checkSilence, createAliveWorker, refuseCopy } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
 import { noteUnmatched, subscriptionJob } from '../subscription/subscription-job.ts';
 import { forgetSubscriptionTroubles } from '../subscription/subscription-store.ts';
@@ -82,7 +82,7 @@ export function createLoops(deps: LoopsDeps) {
     services,
     /** Resolves when every loop has ended. */
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
-    prepare: (acceptsOrphans: boolean, isRestored: boolean) => prepare(services, acceptsOrphans, isRestored),
+    prepare: (options: PrepareOptions) => prepare(services, options),
     /** Call it when this process or another has written something. */
     wakeAll() {
       for (const loop of workers) loop.wake();
@@ -117,13 +117,27 @@ export function jobKinds({ receiver }: Pick<Config, 'receiver'>, ports: FeedPort
   ];
 }
 
+/** What the operator says at the start. */
+export interface PrepareOptions {
+  /** Whether to start although the configuration no longer covers memberships that exist. */
+  acceptsOrphans?: boolean;
+  /** Whether the database comes from a backup: then every install is read before any loop acts. */
+  isRestored?: boolean;
+  /** Whether the database was copied here, and nothing runs on the other one. */
+  isMoved?: boolean;
+}
+
 /**
  * Checks, before any loop starts, whether the loops may act on what is in the database.
  *
  * @throws AppError `conflict` where the configuration no longer covers memberships that exist
  */
-async function prepare(services: Services, acceptsOrphans: boolean, isRestored: boolean): Promise<void> {
+async function prepare(
+  services: Services,
+  { acceptsOrphans = false, isRestored = false, isMoved = false }: PrepareOptions,
+): Promise<void> {
   const { config, clock, database, installs, logger } = services;
+  if (!isRestored && !isMoved) await refuseCopy(services);
   await mendAfterSetBack(services, clock.takeLatest().getTime());
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');

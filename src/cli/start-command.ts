@@ -19,6 +19,7 @@ interface StartOptions {
   json: boolean;
   acceptOrphans: boolean;
   restored: boolean;
+  move: boolean;
 }
 
 /** `gangway start`: receives and provisions until it is stopped. */
@@ -45,7 +46,7 @@ async function run(
   terminal: Terminal,
   loaded: LoadedConfig,
   logger: Logger,
-  { json, acceptOrphans, restored }: StartOptions,
+  { json, acceptOrphans, restored, move }: StartOptions,
 ): Promise<void> {
   keepFetchSmall();
   keepGarbageSmall();
@@ -65,8 +66,7 @@ async function run(
       storage,
       logger,
       adapters,
-      acceptsOrphans: acceptOrphans,
-      isRestored: restored,
+      startOptions: { acceptsOrphans: acceptOrphans, isRestored: restored, isMoved: move },
       signInLink,
     });
     try {
@@ -116,5 +116,5 @@ export async function runAuto({ exit, json }: { exit: boolean; json: boolean }, 
     return await runTry({ exit, json, employer: false }, session);
   }
   if (exit) throw new AppError('invalid', '--exit is for `try`, and there is a configuration');
-  return await runStart({ json, acceptOrphans: false, restored: false }, session);
+  return await runStart({ json, acceptOrphans: false, restored: false, move: false }, session);
 }

@@ -4,7 +4,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Database, Transaction } from './database.ts';
 import { migrate, migrations } from './migrate.ts';
 import { tables } from './schema.ts';
-import { writeSetting } from './setting-store.ts';
+import { dropSetting, writeSetting } from './setting-store.ts';
 import { snakeCaseOf } from './snake-case.ts';
 
 /** Rows of one table; or the last number of each counter, by table. */
@@ -138,6 +138,8 @@ export async function fillDatabase(
       await insertPart(tx, database.dialect, part);
     });
     const found = await countTables(tx);
+    // The mark of the database that the rows are from.
+    await dropSetting(tx, 'database_made_as');
     const wrong = Object.keys(found).filter((table) => found[table] !== (given[table] ?? 0));
     if (wrong.length > 0) throw new AppError('internal', `Not every row was stored: ${wrong.join(', ')}`);
     await writeSetting(tx, 'restored', 'yes');

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { toAppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
@@ -12,6 +12,8 @@ import { sqliteFileOf } from './sqlite-database.ts';
 export interface DatabaseMark {
   /** @param aliveAt when an instance last ran, according to the database; null if none has run */
   wasPutBack(aliveAt: string | null): Promise<boolean>;
+  /** Whether the SQLite file is a copy of the one that an instance last ran on, which may run elsewhere. */
+  isCopy(): Promise<boolean>;
   /** Marks the database that `wasPutBack` last looked at. */
   write(aliveAt: string): Promise<void>;
 }
@@ -21,24 +23,39 @@ export const lostAtMostMs = 60_000;
 
 export function createDatabaseMark(database: Database): DatabaseMark {
   const file = sqliteFileOf(database.url);
-  if (file !== undefined) return createFileMark(`${file}.alive`);
+  if (file !== undefined) return createFileMark(database, file);
   return database.dialect === 'sqlite' ? noMark : createServerMark(database);
 }
 
 /** A database in memory is never restored. */
-const noMark: DatabaseMark = { wasPutBack: async () => false, write: async () => undefined };
+const noMark: DatabaseMark = {
+  wasPutBack: async () => false,
+  isCopy: async () => false,
+  write: async () => undefined,
+};
 
-function createFileMark(file: string): DatabaseMark {
+/** The number of a file stays the same on a volume that moves to another host. A copy has another. */
+function createFileMark(database: Database, file: string): DatabaseMark {
+  const mark = `${file}.alive`;
+  const identifyFile = async () => `file ${(await stat(file)).ino}`;
+  let written: string | undefined;
   return {
     async wasPutBack(aliveAt) {
       if (aliveAt === null) return false;
-      const marked = Date.parse(await readFile(file, 'utf8').catch(() => ''));
+      const marked = Date.parse(await readFile(mark, 'utf8').catch(() => ''));
       return marked - Date.parse(aliveAt) > lostAtMostMs;
     },
+    async isCopy() {
+      const known = await readSetting(database.kysely, 'database_made_as');
+      return known !== undefined && known !== (await identifyFile());
+    },
     async write(aliveAt) {
-      const next = `${file}.${process.pid}`;
+      const made = await identifyFile();
+      if (made !== written) await inTransaction(database, (tx) => writeSetting(tx, 'database_made_as', made));
+      written = made;
+      const next = `${mark}.${process.pid}`;
       await writeFile(next, aliveAt, { mode: 0o600 });
-      await rename(next, file);
+      await rename(next, mark);
     },
   };
 }
@@ -67,6 +84,8 @@ function createServerMark(database: Database): DatabaseMark {
         return false;
       }
     },
+    // A restored dump is read again before anything is done, so it needs no word of the operator.
+    isCopy: async () => false,
     async write() {
       const made = seen;
       if (made === null || made === written) return;

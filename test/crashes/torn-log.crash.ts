@@ -166,5 +166,5 @@ async function bodiesIn(file: string): Promise<string[]> {
 
 async function startOn({ setup }: CrashWorld, file: string): Promise<BridgeProcess & { databaseUrl: string }> {
   const databaseUrl = `sqlite:${file}`;
-  return { ...(await startBridge({ ...setup, databaseUrl })), databaseUrl };
+  return { ...(await startBridge({ ...setup, databaseUrl, args: ['--move'] })), databaseUrl };
 }

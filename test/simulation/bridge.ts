@@ -69,7 +69,7 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
       config: Config.parse(settings.config),
       storage,
       adapters,
-      acceptsOrphans: settings.acceptsOrphans,
+      startOptions: { acceptsOrphans: settings.acceptsOrphans },
       clock: { now },
       logger: createLogger({
         level: 'info',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type App, createApp } from '../../src/app/app.ts';
+import type { PrepareOptions } from '../../src/app/loops.ts';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
@@ -37,7 +38,7 @@ export interface SiteCustomer {
   unlink(linkId: string): Promise<void>;
 }
 
-export interface SiteSetup {
+export interface SiteSetup extends PrepareOptions {
   /** By install, each a customer of the site: by default all of them, in the tool `studio`. */
   installs?: Record<string, SiteInstall>;
   tools: Record<string, Adapter>;
@@ -49,8 +50,6 @@ export interface SiteSetup {
   protected?: readonly string[];
   /** Instead of the site's. */
   marketplaceUrl?: string;
-  acceptsOrphans?: boolean;
-  isRestored?: boolean;
 }
 
 interface SiteInstall {
@@ -108,8 +107,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       databaseClock: toDatabaseClock(clock),
       logger: log.logger,
       adapters: new Map(Object.entries(setup.tools)),
-      acceptsOrphans: setup.acceptsOrphans ?? false,
-      isRestored: setup.isRestored ?? false,
+      startOptions: setup,
       pollMs,
       hasThreads: false,
     });

@@ -81,6 +81,7 @@ export const startCommand = defineCommand({
   options: {
     acceptOrphans: flag('Start although the configuration no longer covers people who are in a tool: they are kept'),
     restored: flag('The database comes from a backup: read the marketplace before acting on what is stored'),
+    move: flag('The database was copied here, and nothing runs on the other one any more'),
   },
   json: 'Print the addresses as one JSON object on stdout',
   run: async () => (await import('../start-command.ts')).runStart,

@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { createDatabaseMark, type DatabaseMark, lostAtMostMs } from '../../db/database-mark.ts';
 import { dropSetting, readSetting, writeSetting } from '../../db/setting-store.ts';
+import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { remembered } from '../../lib/remembered.ts';
@@ -25,6 +26,19 @@ export interface Alive {
   /** The same time as this process wrote it last. */
   wroteAt: string | null;
   wasPutBack: boolean;
+}
+
+/**
+ * Call it at the start.
+ *
+ * @throws AppError `conflict` if the database is a copy: the other one may be in use
+ */
+export async function refuseCopy(ctx: Context): Promise<void> {
+  if (!(await watchedOf(ctx).mark.isCopy())) return;
+  throw new AppError(
+    'conflict',
+    'This database is a copy. If nothing runs on the other one any more, run "gangway start --move". If it comes from a backup, run "gangway start --restored"',
+  );
 }
 
 /** Decides what is held. Pure. */

@@ -90,7 +90,8 @@ describe('a database copied beside a running bridge, and restored', () => {
   ])('%s', async (_what, copied, needed, left) => {
     const site = await openSite(sqlite, ['acme']);
     const [tool, hands, file] = [createMemoryTool(), createHands(site), fileOf(site)];
-    const start = () => site.start({ tools: { studio: tool.adapter }, removals: { max: 1000, maxFraction: 1 } });
+    const start = (isMoved = false) =>
+      site.start({ tools: { studio: tool.adapter }, removals: { max: 1000, maxFraction: 1 }, isMoved });
     const needs = async ({ storage }: SiteBridge) => {
       const troubles = await countTroublesIn({ ...storage, clock: site.clock });
       return troubles.filter((one) => one.startsWith('members_'));
@@ -108,7 +109,8 @@ describe('a database copied beside a running bridge, and restored', () => {
     if (copied !== 'nothing') copyFileSync(`${file}.${copied}`, file);
 
     site.clock.advance(5 * minuteMs);
-    const second = await start();
+    if (copied !== 'nothing') await expect(start()).rejects.toThrow(/is a copy.*start --move/);
+    const second = await start(true);
     // As the schedule would.
     const { database } = second.storage;
     await inTransaction(database, (tx) => wantRead(tx, ['acme'], site.clock.now().toISOString()));
