@@ -85,7 +85,7 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
 
   async function enter(...workers: Worker[]): Promise<void> {
     for (const [trainerId, login] of await stage.letIn(...workers)) {
-      const { userId, session } = await workAs(site(), login);
+      const { userId, session } = await workAs(site, login);
       accounts.set(userId, trainerId);
       sessions.set(trainerId, session);
     }

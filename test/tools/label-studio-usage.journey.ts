@@ -111,7 +111,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
 
   async function enter(...workers: Worker[]): Promise<void> {
     for (const [trainerId, login] of await stage.letIn(...workers)) {
-      people.set(trainerId, await workAs(site(), login));
+      people.set(trainerId, await workAs(site, login));
     }
   }
 

@@ -46,15 +46,19 @@ export async function tokenOf(session: BrowserSession): Promise<string> {
   return (body as { token: string }).token;
 }
 
-/** A trainer who has logged in, and uses the API with the token of their account. */
+/**
+ * A trainer who has logged in, and uses the API with the token of their account.
+ *
+ * @param site asked at each call, because it may have started again
+ */
 export async function workAs(
-  site: LabelStudioSite,
+  site: () => LabelStudioSite,
   { username, password }: { username: string; password: string },
 ): Promise<{ userId: number; session: BrowserSession }> {
-  const browser = await site.signIn(username, password);
+  const browser = await site().signIn(username, password);
   if (browser === null) throw new Error('the form refuses them');
   const authorization = `Token ${await tokenOf(browser)}`;
-  const call: BrowserSession['call'] = (method, path, body) => site.callAs(authorization, path, method, body);
+  const call: BrowserSession['call'] = (method, path, body) => site().callAs(authorization, path, method, body);
   const { body } = await call('GET', '/api/current-user/whoami');
   return { userId: (body as { id: number }).id, session: { call } };
 }
