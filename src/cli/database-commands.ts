@@ -95,14 +95,14 @@ const tableColumns: Columns<[table: string, rows: number]> = [
   ['rows', ([, rows]) => rows, { align: 'right' }],
 ];
 
-/** What the key has to do with it: everything is sealed with the same one. */
+/** How the key gets to the new database, if it is in a file beside the old one. The rows stay sealed with it. */
 function sayKey(from: string, to: string): string[] {
   const [file, nextFile] = [keyFileOf(from), keyFileOf(to)];
   if (file === undefined || !existsSync(file)) return [];
   return [nextFile === undefined ? `Set GANGWAY_SECRET_KEY to what is in ${file}.` : `Copy ${file} to ${nextFile}.`];
 }
 
-/** Opens a database, which no other process can use until `work` has ended. */
+/** Opens a database and keeps other processes from opening it. `isAlone` is false if one has it open already. */
 async function whileAlone<T>(
   url: string,
   work: (database: Database, rights: { isAlone: boolean; clock: DatabaseClock }) => Promise<T>,

@@ -125,7 +125,7 @@ export async function fillDatabase(
   if (unknown.length > 0) {
     throw new AppError(
       'conflict',
-      `It was written by a newer version of Gangway (${unknown.join(', ')}): install that`,
+      `The rows were written by a newer version of Gangway (${unknown.join(', ')}): install that`,
     );
   }
   await migrate(database, Object.fromEntries(Object.entries(migrations).filter(([name]) => ran.includes(name))));

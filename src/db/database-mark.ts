@@ -84,7 +84,7 @@ function createServerMark(database: Database): DatabaseMark {
         return false;
       }
     },
-    // A restored dump is read again before anything is done, so it needs no word of the operator.
+    // After a restored dump every install is read before anything is done, so the operator need not confirm it.
     isCopy: async () => false,
     async write() {
       const made = seen;

@@ -77,7 +77,9 @@ async function runMigrations({ dialect }: Database, db: Transaction, all: typeof
   const toMigration = (text: string) => ({
     async up(tx: Transaction) {
       const statements = text.replaceAll(/\b(TEXT|BYTES|COUNTER|without rowid)\b/g, (word) => words[word] ?? word);
-      for (const statement of statements.split(/;\n/).slice(0, -1)) await sql.raw(statement).execute(tx);
+      for (const statement of statements.split(/;\n/)) {
+        if (statement.trim() !== '') await sql.raw(statement).execute(tx);
+      }
     },
   });
   const provided = Object.fromEntries(Object.entries(all).map(([name, text]) => [name, toMigration(text)]));

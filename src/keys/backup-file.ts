@@ -119,10 +119,10 @@ export async function readHeader(file: string): Promise<BackupHeader> {
 }
 
 async function readFirst(file: string, handle: FileHandle): Promise<{ first: string; header: BackupHeader }> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(longestHeaderBytes), 0, longestHeaderBytes, 0);
+  const { buffer } = await handle.read(Buffer.alloc(longestHeaderBytes), 0, longestHeaderBytes, 0);
   const first = buffer.toString('utf8', 0, buffer.indexOf('\n') + 1);
   const header = headerSchema.safeParse(parseJson(first));
-  if (bytesRead > 0 && header.success) return { first, header: header.data };
+  if (header.success) return { first, header: header.data };
   throw new AppError('invalid', `${file} is not a backup of Gangway`);
 }
 

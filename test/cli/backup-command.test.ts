@@ -21,7 +21,7 @@ describe('a database that was lost, moved or copied by command', () => {
     return () => vi.unstubAllEnvs();
   });
 
-  const listContracts = async () => (await run('members', '--json')).stdout;
+  const listMembers = async () => (await run('members', '--json')).stdout;
 
   function configure(url: string): void {
     const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
@@ -34,7 +34,7 @@ describe('a database that was lost, moved or copied by command', () => {
       expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/rows were copied .* read back/) });
       expect(await run('restore', file)).toMatchObject({ status: 1, stderr: expect.stringMatching(/is running/) });
     });
-    const members = await listContracts();
+    const members = await listMembers();
     for (const name of ['gangway.db', 'gangway.db-wal', 'gangway.db-shm', 'gangway.db.alive', 'gangway.db-alive']) {
       rmSync(inFolder(name), { force: true });
     }
@@ -46,12 +46,12 @@ describe('a database that was lost, moved or copied by command', () => {
       status: 0,
       stdout: expect.stringMatching(/The next start reads every install/),
     });
-    expect(await listContracts()).toBe(members);
+    expect(await listMembers()).toBe(members);
     expect(await run('restore', file)).toMatchObject({ status: 1, stderr: expect.stringMatching(/has data already/) });
   });
 
   it('moves to PostgreSQL and back, counted table by table', async () => {
-    const members = await listContracts();
+    const members = await listMembers();
     const url = await postgres.createEmpty();
     await workspace.whileRunning(async () => {
       expect(await run('migrate', '--to', url)).toMatchObject({
@@ -66,13 +66,13 @@ describe('a database that was lost, moved or copied by command', () => {
     });
     vi.stubEnv('GANGWAY_SECRET_KEY', readFileSync(inFolder('gangway.db.key'), 'utf8').trim());
     configure(url);
-    expect(await listContracts()).toBe(members);
+    expect(await listMembers()).toBe(members);
 
     const again = `sqlite:${inFolder('again.db')}`;
     expect(await run('migrate', '--to', again)).toMatchObject({ status: 0 });
     vi.unstubAllEnvs();
     copyFileSync(inFolder('gangway.db.key'), inFolder('again.db.key'));
     configure(again);
-    expect(await listContracts()).toBe(members);
+    expect(await listMembers()).toBe(members);
   });
 });

@@ -8,6 +8,7 @@ import { inTransaction } from '../../src/db/database.ts';
 import { migrate, migrations } from '../../src/db/migrate.ts';
 import { tables } from '../../src/db/schema.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
+import { snakeCaseOf } from '../../src/db/snake-case.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { insertAny, readAll, schemaTypes } from '../support/any-rows.ts';
 import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
@@ -66,7 +67,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     const wanted = Object.entries(tables).flatMap(([table, { columns }]) =>
       Object.entries(columns).map(([column, { facts }]) => {
         const { type, isNullable = false, hasDefault = false } = facts;
-        return { column: toSnakeCase(`${table}.${column}`), type, isNullable, hasDefault };
+        return { column: snakeCaseOf(`${table}.${column}`), type, isNullable, hasDefault };
       }),
     );
     const inOrder = (all: typeof stored) => all.toSorted((a, b) => (a.column < b.column ? -1 : 1));
@@ -119,8 +120,4 @@ it('has the migrations as they were released', () => {
 
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-function toSnakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

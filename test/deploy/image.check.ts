@@ -107,8 +107,9 @@ function runInImage(data: string, env: Record<string, string>, ...args: string[]
     mount --bind "$ROOT" "$ROOT" && mount --rbind /dev "$ROOT/dev" && mount -t proc proc "$ROOT/proc" &&
     mount --bind "$DATA" "$ROOT/data" && mount -o remount,ro,bind "$ROOT" &&
     cd / && exec chroot --userspec=${user} "$ROOT" /bin/sh -c 'cd /gangway && exec env -i "$@"' sh "$@"`;
-  const inside = { PATH: '/usr/local/bin:/usr/bin:/bin', NODE_ENV: 'production', SQLITE_TMPDIR: '/data', ...env };
-  const assigned = Object.entries(inside).map(([name, value]) => `${name}=${value}`);
+  const inImage = (process.env['IMAGE_ENV'] ?? '').split('\n').filter((line) => line !== '');
+  const usual = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+  const assigned = [usual, ...inImage, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   const program = ['node', '--max-semi-space-size=2', '--', '/app/dist/main.js', ...args];
   const child = spawn('unshare', ['--mount', 'sh', '-ec', script, 'sh', ...assigned, ...program], {
     env: { ...process.env, ROOT: root, DATA: data },

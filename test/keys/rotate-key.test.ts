@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createHeartbeat } from '../../src/db/instance-store.ts';
+import { snakeCaseOf } from '../../src/db/snake-case.ts';
 import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { openBody } from '../../src/inbox/inbox-store.ts';
 import { rotateKey, sealedColumns } from '../../src/keys/rotate-key-store.ts';
@@ -145,7 +146,7 @@ describeEachDatabase('the columns of bytes', (openFresh) => {
 
   it('are all among those that are sealed anew', async () => {
     const database = await openFresh();
-    const listed = sealedColumns.map(({ table, column }) => `${toSnakeCase(table)}.${toSnakeCase(column)}`);
+    const listed = sealedColumns.map(({ table, column }) => `${snakeCaseOf(table)}.${snakeCaseOf(column)}`);
     expect(await listByteColumns(database)).toEqual([...listed, ...plain].sort());
   });
 });
@@ -191,8 +192,4 @@ async function listByteColumns({ dialect, kysely }: Database): Promise<string[]>
           from information_schema.columns
           where table_schema = 'public' and data_type = 'bytea'`;
   return (await query.execute(kysely)).rows.map(({ name }) => name).sort();
-}
-
-function toSnakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

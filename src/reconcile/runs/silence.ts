@@ -37,7 +37,7 @@ export async function refuseCopy(ctx: Context): Promise<void> {
   if (!(await watchedOf(ctx).mark.isCopy())) return;
   throw new AppError(
     'conflict',
-    'This database is a copy. If nothing runs on the other one any more, run "gangway start --move". If it comes from a backup, run "gangway start --restored"',
+    'This database is a copy of another one. If no instance uses the other one any more, run "gangway start --move". If it comes from a backup, run "gangway start --restored"',
   );
 }
 
@@ -94,7 +94,8 @@ async function checkNow(ctx: Context, watched: Watched, isRestored: boolean): Pr
   const now = clock.now();
   const { wroteAt } = watched;
   const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
-  const wasRestored = (await readSetting(database.kysely, 'restored')) !== undefined;
+  // Only a database that nothing runs on is restored.
+  const wasRestored = wroteAt === null && (await readSetting(database.kysely, 'restored')) !== undefined;
   const wasPutBack = (await watched.mark.wasPutBack(aliveAt)) || isRestored || wasRestored;
   const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
   await apply(ctx, hold, toInstant(now));
@@ -120,7 +121,7 @@ async function beat(ctx: Context, watched: Watched, now: Date): Promise<void> {
   const aliveAt = toInstant(now);
   await inTransaction(database, async (tx) => {
     await writeSetting(tx, 'last_alive_at', aliveAt);
-    await dropSetting(tx, 'restored');
+    if (watched.wroteAt === null) await dropSetting(tx, 'restored');
   });
   watched.wroteAt = aliveAt;
   await releaseHeldRemovals(ctx, toInstant(new Date(now.getTime() - config.removals.revokedGraceMs)));
