@@ -14,7 +14,7 @@ import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
 
 /**
- * The image as `.ci/image` has built it, unpacked in `IMAGE_ROOT`: run as a user whom nobody knows, with nothing to write to
+ * The image as `.ci/image` has built it, unpacked in `IMAGE_ROOT` with the variables `IMAGE_ENV`: run as a user whom nobody knows, with nothing to write to
  * but `/data`, as `docker run --read-only --user 54321 -v …:/data` does.
  */
 const root = process.env['IMAGE_ROOT'] ?? '';
@@ -108,8 +108,7 @@ function runInImage(data: string, env: Record<string, string>, ...args: string[]
     mount --bind "$DATA" "$ROOT/data" && mount -o remount,ro,bind "$ROOT" &&
     cd / && exec chroot --userspec=${user} "$ROOT" /bin/sh -c 'cd /gangway && exec env -i "$@"' sh "$@"`;
   const inImage = (process.env['IMAGE_ENV'] ?? '').split('\n').filter((line) => line !== '');
-  const usual = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-  const assigned = [usual, ...inImage, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  const assigned = [...inImage, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
   const program = ['node', '--max-semi-space-size=2', '--', '/app/dist/main.js', ...args];
   const child = spawn('unshare', ['--mount', 'sh', '-ec', script, 'sh', ...assigned, ...program], {
     env: { ...process.env, ROOT: root, DATA: data },
