@@ -1,5 +1,3 @@
-import { statfs } from 'node:fs/promises';
-import path from 'node:path';
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
@@ -7,6 +5,7 @@ import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
 import type { Database, DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
+import { readDisk } from '../db/disk.ts';
 import { createHeartbeat } from '../db/instance-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createChanges } from '../http/console/changes.ts';
@@ -157,7 +156,7 @@ export function createApp({
       checkpointer.start();
       await leaseClock.correct();
       refuseTwins(config.tools, adapters);
-      await alive.hold();
+      await alive.hold('bridge');
       await carryTools(storage, config.tools, logger);
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
@@ -261,17 +260,7 @@ function createStorageGateOf(
     limits,
     clock,
     readStored: () => readStored(kysely),
-    readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
+    readFree: async () => (file === undefined ? null : (readDisk(file)?.freeBytes ?? null)),
     countInstalls: () => installs.size,
   });
-}
-
-/** How many bytes are free on the disk of a folder; null if the system does not say. */
-async function readFreeBytes(folder: string): Promise<number | null> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch {
-    return null;
-  }
 }

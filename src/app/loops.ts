@@ -3,6 +3,8 @@ import { keepAnswer } from '../budget/keep-budget.ts';
 import { paymentJob } from '../budget/payment-job.ts';
 import type { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
+import { createDiskWatch } from '../db/disk.ts';
+import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createFileWatch } from '../db/sqlite-file.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { guidelineJob } from '../guidelines/sync-guidelines.ts';
@@ -58,16 +60,20 @@ export function createLoops(deps: LoopsDeps) {
   // Without mail in the configuration, invitations wait for an operator.
   const { mail } = config;
   const mailWorker = mail && createMailWorker(services, { send: createSendMail(mail.smtp), style: mail });
-  const workers = [
-    installsWorker,
+  const writers = [
     intakeWorker,
     createRunWorker(services),
     ...(mailWorker === undefined ? [] : [mailWorker]),
     ...services.loops,
     createReportWorker(services, keepAnswer),
+  ];
+  const workers = [
+    installsWorker,
+    ...writers,
     // No channel waits for another.
     ...services.channels.map((channel) => createNotifyWorker(services, channel)),
   ];
+  const file = sqliteFileOf(services.database.url);
   const clockWorker = createClockWorker(services, clock);
   const loops = [
     clockWorker,
@@ -75,6 +81,7 @@ export function createLoops(deps: LoopsDeps) {
     createAliveWorker(services),
     createAlertWorker(services, deps.wouldDefer),
     createFileWatch(services),
+    ...(file === undefined ? [] : [createDiskWatch(services, file, writers)]),
   ];
   return {
     all: loops as readonly Loop[],

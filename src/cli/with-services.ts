@@ -43,7 +43,7 @@ export async function withServices(
     alive = createAliveLock(storage.database, clock, findLocalTools(adapters));
     refuseTwins(config.tools, adapters);
     if (!isDry) {
-      await alive.hold();
+      await alive.hold('command');
       // The key may have been rotated before the lock was held.
       await checkKey(storage.database, storage.box);
       await carryTools(storage, config.tools, logger);

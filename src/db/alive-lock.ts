@@ -15,7 +15,7 @@ export type AliveLock = ReturnType<typeof createAliveLock>;
 /**
  * A lock on a file beside the SQLite database. Every process that leases anything shares it, and the system releases it
  * when the process ends in any way. A process that gets it exclusively knows that no other process runs, so every lease
- * belongs to a dead process. PostgreSQL has no such lock.
+ * belongs to a dead process. Only one bridge gets it beside commands. PostgreSQL has no such lock.
  *
  * @param localTools the tools whose calls end with their process
  */
@@ -23,8 +23,12 @@ export function createAliveLock(database: Database, clock: Clock, localTools: re
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
   return {
-    /** Holds it until this process ends. Call it before anything is leased. */
-    async hold(): Promise<void> {
+    /**
+     * Holds it until this process ends. Call it before anything is leased.
+     *
+     * @throws AppError `conflict` for a bridge beside another one
+     */
+    async hold(as: 'bridge' | 'command'): Promise<void> {
       if (file === undefined) return;
       lock = openLock(file);
       if (takeAlone(lock)) {
@@ -33,8 +37,7 @@ export function createAliveLock(database: Database, clock: Clock, localTools: re
           await inTransaction(database, (tx) => voidLeases(tx, now, localTools));
         lock.exec('commit');
       }
-      lock.pragma(`busy_timeout = ${patienceMs}`);
-      readLocked(lock);
+      lockBeside(lock, as);
     },
     /** Holds it exclusively. @returns false if another process runs */
     holdAlone(): boolean {
@@ -55,30 +58,35 @@ function openLock(databaseFile: string): SqliteDatabase.Database {
   return new SqliteDatabase(aliveFile, { timeout: 0 });
 }
 
-/** A read in a transaction locks the file until the transaction ends. */
-function readLocked(lock: SqliteDatabase.Database): void {
-  try {
-    lock.exec('begin; select count(*) from sqlite_schema');
-  } catch (error) {
-    if (!isBusy(error)) throw error;
+/** A file of SQLite has any number of readers, and beside them one process that may write next. A bridge is that one. */
+function lockBeside(lock: SqliteDatabase.Database, as: 'bridge' | 'command'): void {
+  lock.pragma(`busy_timeout = ${patienceMs}`);
+  if (!tryLock(lock, 'begin; select count(*) from sqlite_schema')) {
     const says =
       'Another process, such as "gangway key rotate", is using the database alone: wait until it has finished';
-    throw new AppError('unavailable', says, { cause: error });
+    throw new AppError('unavailable', says);
+  }
+  if (as === 'command') return;
+  lock.exec('commit');
+  lock.pragma('busy_timeout = 0');
+  if (!tryLock(lock, 'begin immediate')) {
+    const says = 'Gangway already runs on this SQLite database: stop it first. Several instances need PostgreSQL';
+    throw new AppError('conflict', says);
   }
 }
 
 function takeAlone(lock: SqliteDatabase.Database): boolean {
-  try {
-    lock.exec('begin exclusive');
-    return true;
-  } catch (error) {
-    if (isBusy(error)) return false;
-    throw error;
-  }
+  return tryLock(lock, 'begin exclusive');
 }
 
-function isBusy(error: unknown): boolean {
-  return (error as { code?: string }).code === 'SQLITE_BUSY';
+function tryLock(lock: SqliteDatabase.Database, sql: string): boolean {
+  try {
+    lock.exec(sql);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return false;
+    throw error;
+  }
 }
 
 const leased = Object.keys(tables).filter((table) => tables[table]?.columns['leasedUntil'] !== undefined);

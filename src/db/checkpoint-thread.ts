@@ -1,7 +1,6 @@
-import { statfsSync } from 'node:fs';
-import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import SqliteDatabase from 'better-sqlite3';
+import { readDisk } from './disk.ts';
 import { emptyLog, shortenLog } from './sqlite-log.ts';
 
 /**
@@ -17,8 +16,7 @@ const file = workerData as string;
 const sqlite = new SqliteDatabase(file, { timeout: 100 });
 let [quiet, lastPages] = [0, 0];
 const timer = setInterval(() => {
-  const { bavail, bsize } = statfsSync(path.dirname(file));
-  const pages = shortenLog(sqlite, file, bavail * bsize);
+  const pages = shortenLog(sqlite, file, readDisk(file)?.freeBytes ?? 0);
   parentPort?.postMessage('kept short');
   quiet = Math.abs(pages - lastPages) < quietPages ? quiet + 1 : 0;
   lastPages = pages;

@@ -5,6 +5,7 @@ import { Kysely, type SqliteDatabase as KyselySqlite, sql } from 'kysely';
 import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import { type Database, isCollision, type Transaction } from './database.ts';
+import { readDisk } from './disk.ts';
 import type { Tables } from './schema.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import { createSyncedLog, type SyncFile } from './sqlite-log.ts';
@@ -104,8 +105,16 @@ export function openSqlite(
   };
 }
 
+/** The log of SQLite is in the memory that the processes of one machine share. */
+export function refuseNetwork(file: string, disk = readDisk(file)): void {
+  if (disk?.network === undefined) return;
+  const advice = 'Set database.url to a file on a disk of this machine, or to PostgreSQL';
+  throw new AppError('invalid', `SQLite would damage ${file}, because it is on ${disk.network}. ${advice}`);
+}
+
 /** @throws AppError `unavailable` if the file or its folder cannot be used */
 function openFile(file: string | undefined): SqliteDatabase.Database {
+  if (file !== undefined) refuseNetwork(file);
   try {
     if (file !== undefined) createPrivately(file);
     const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });

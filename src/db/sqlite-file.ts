@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
+import { announceChanges } from './disk.ts';
 import { sqliteFileOf } from './sqlite-database.ts';
 
 const lookEveryMs = 2000;
@@ -35,14 +36,8 @@ export function createFileWatch({ database, alerts, logger, clock }: FileWatchDe
 
 /** Raises or ends the alert at the first look and at each change. */
 export function createFileLook(database: Pick<Database, 'checkFile'>, alerts: Alerts): () => void {
-  let wasLost: boolean | undefined;
-  return () => {
-    const isLost = isFileLost(database);
-    if (isLost === wasLost) return;
-    wasLost = isLost;
-    if (isLost) alerts.raise('database_lost', {});
-    else alerts.observe('database_lost', {}, []);
-  };
+  const say = announceChanges(alerts, 'database_lost');
+  return () => say(isFileLost(database));
 }
 
 function isFileLost(database: Pick<Database, 'checkFile'>): boolean {

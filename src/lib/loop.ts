@@ -8,6 +8,8 @@ export interface Loop {
   start(): void;
   /** Starts a run without waiting for the interval. Several wakes make one run. */
   wake(): void;
+  /** While it is paused, it does nothing, and stays healthy. A run under way goes on. */
+  pause(isPaused: boolean): void;
   /** Aborts the signal of the run, and resolves when the run has ended. */
   stop(): Promise<void>;
   /** Whether a run has ended or made progress lately. */
@@ -44,6 +46,7 @@ export function createLoop(options: LoopOptions): Loop {
   let rest = new AbortController();
   let lastBeatAt = clock.now().getTime();
   let failures = 0;
+  let isPaused = false;
   let done: Promise<void> | undefined;
 
   function beat(): void {
@@ -63,6 +66,7 @@ export function createLoop(options: LoopOptions): Loop {
 
   /** @returns how many milliseconds to wait */
   async function runOnce(): Promise<number> {
+    if (isPaused) return intervalMs;
     try {
       const outcome = await run(stopping.signal, beat);
       failures = 0;
@@ -93,6 +97,10 @@ export function createLoop(options: LoopOptions): Loop {
       done ??= runForever();
     },
     wake: () => rest.abort(),
+    pause(isToPause) {
+      if (isPaused && !isToPause) rest.abort();
+      isPaused = isToPause;
+    },
     async stop() {
       stopping.abort();
       rest.abort();

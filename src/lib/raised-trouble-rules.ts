@@ -174,6 +174,21 @@ export const raisedTroubleRules = {
     page: '/installs/<install>',
     notice: { quietMs: hourMs },
   },
+  disk_low: {
+    severity: 'waiting',
+    means: 'Less than 10 % of the disk of the SQLite database is free, and less than 10 GiB.',
+    says: 'Less than 10 % of the disk of the database is free.',
+    action: 'Make room on the disk, or move the database to a larger one',
+    notice: { quietMs: hourMs },
+  },
+  disk_full: {
+    severity: 'down',
+    means:
+      'Less than 2 % of the disk of the SQLite database is free, and less than 1 GiB. Gangway only stores webhooks.',
+    says: 'Less than 2 % of the disk of the database is free, so Gangway only stores webhooks.',
+    action: 'Make room on the disk, or move the database to a larger one',
+    notice: { quietMs: hourMs },
+  },
   database_lost: {
     severity: 'down',
     means: 'The files of the database were deleted or replaced while they were open. Webhooks are refused.',

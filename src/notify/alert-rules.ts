@@ -50,6 +50,9 @@ const isStillToGo = membershipOf(({ wanted, state }) => !wanted && !outStates.ha
 
 const isInstallConfigured: Question = async ({ installs }, { install = '' }) => installs.has(install);
 
+/** The code that raised it says when it is over. */
+const isStillOpen: Question = async () => true;
+
 const isToolConfigured: Question = async ({ adapters }, { tool = '' }) => adapters.has(tool);
 
 export const alertRules: Readonly<Record<RaisedKind, AlertRule>> = {
@@ -79,7 +82,9 @@ export const alertRules: Readonly<Record<RaisedKind, AlertRule>> = {
   notification_failed: { subject: ['channel'], over: 'at_once' },
   storage_used_up: asked(['install'], isDeferredFor('stored_bytes')),
   disk_short: asked(['install'], isDeferredFor('disk_reserve')),
-  database_lost: observed([], [], async () => true),
+  disk_low: observed([], [], isStillOpen),
+  disk_full: observed([], [], isStillOpen),
+  database_lost: observed([], [], isStillOpen),
 };
 
 /** Undefined for a kind of a newer version, and for one that the list of troubles finds. */

@@ -58,7 +58,7 @@ describe('gangway key', () => {
   it('rotate is refused while another process holds the lock of the database', async () => {
     const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
     const alive = createAliveLock(database, systemClock, []);
-    await alive.hold();
+    await alive.hold('command');
     const says = 'Another gangway process uses the database: wait until it has finished';
     expect(await run('key', 'rotate')).toMatchObject(refused(says));
     alive.release();

@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, copyFileSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { acmeSecret, startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
 import { sqlite } from '../support/databases.ts';
+import { fullEvent } from '../support/event-bodies.ts';
 import { createFolder } from '../support/folder.ts';
 import { createRandom } from '../support/random.ts';
+import { listRoster } from '../support/roster.ts';
+import { createSender } from '../support/sender.ts';
 import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
 import { expectWholeFile, openBusyWorld, untilAnswered } from './crash-world.ts';
@@ -57,17 +61,50 @@ describe(`a bridge whose storage fails (seed ${seed})`, () => {
   );
 });
 
+it('a bridge on a nearly full disk only stores deliveries, and goes on once there is room', {
+  timeout: limitMs,
+}, async ({ skip }) => {
+  const folder = mountSmallDisk();
+  if (folder === null) return skip();
+  const setup = writeBridgeConfig(createFolder(), await createIn(folder));
+  const bridge = await startBridge(setup);
+  const ballast = path.join(folder, 'ballast');
+  writeFileSync(ballast, Buffer.alloc(Math.floor(statfsSync(folder).bavail * 4096 * 0.99)));
+  const says = (alert: string) => bridge.log().some((line) => line['alert'] === alert);
+  await until('it says so', () => says('disk_full'), Boolean);
+  const createdAt = new Date().toISOString();
+  const hired = fullEvent({ type: 'contract.started', createdAt });
+  expect(await createSender(acmeSecret, 1).send(bridge.url, hired, 'd1')).toMatchObject({ said: 'accepted' });
+  // Twice as long as every loop rests.
+  await wait(10_000);
+  expect(listRoster(setup.rosterFile)).toEqual([]);
+  expect((await fetch(`${bridge.consoleUrl}/healthz`)).status).toBe(200);
+  rmSync(ballast);
+  await until(
+    'they are in',
+    () => listRoster(setup.rosterFile).length,
+    (count) => count === 1,
+  );
+  expect(await bridge.stop()).toBe(0);
+});
+
 /** Small, but larger than what is written between two checks of SQLite's log. */
 async function openSmallDisk(): Promise<Place | null> {
-  const folder = createFolder();
-  if (!tryRun('mount', ['-t', 'tmpfs', '-o', `size=${diskSize}`, 'tmpfs', folder])) return null;
-  onTestFinished(() => void tryRun('umount', ['--lazy', folder]));
+  const folder = mountSmallDisk();
+  if (folder === null) return null;
   const ballast = path.join(folder, 'ballast');
   return {
     databaseUrl: await createIn(folder),
     spoil: () => fill(ballast),
     mend: () => rmSync(ballast),
   };
+}
+
+function mountSmallDisk(): string | null {
+  const folder = createFolder();
+  if (!tryRun('mount', ['-t', 'tmpfs', '-o', `size=${diskSize}`, 'tmpfs', folder])) return null;
+  onTestFinished(() => void tryRun('umount', ['--lazy', folder]));
+  return folder;
 }
 
 const page = Buffer.alloc(4096);

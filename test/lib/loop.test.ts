@@ -65,6 +65,17 @@ it('runs again at once while there is more to do', async () => {
   }
 });
 
+it('does nothing while it is paused, is healthy, and goes on at once after that', async () => {
+  const { loop, runs } = openLoop();
+  loop.pause(true);
+  loop.start();
+  loop.wake();
+  await settle();
+  expect([runs.length, loop.isHealthy()]).toEqual([0, true]);
+  loop.pause(false);
+  await until('it runs', () => runs.length === 1, Boolean);
+});
+
 it('gives the thread to others between two runs', async () => {
   let runs = 0;
   const { logger } = createLogLines();

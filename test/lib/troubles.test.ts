@@ -104,6 +104,8 @@ const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: s
   notification_failed: [{ about: { channel: 'ops' } }, 'Gangway gave up on a notice to channel “ops”.'],
   storage_used_up: [acme, 'Webhooks of acme are not stored: it has used what it may store.'],
   disk_short: [acme, 'Webhooks of acme are not stored: the disk is nearly full.'],
+  disk_low: [{}, 'Less than 10 % of the disk of the database is free.'],
+  disk_full: [{}, 'Less than 2 % of the disk of the database is free, so Gangway only stores webhooks.'],
   database_lost: [{}, 'The database file was deleted or replaced, so webhooks are refused.'],
   budget_low: [{ ...acme, count: 2 }, '2 contracts of acme are running out of budget.'],
   reading_fails: [{ ...acme, names: { what: 'manuals' } }, 'The manuals of acme cannot be read.'],

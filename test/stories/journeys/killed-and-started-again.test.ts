@@ -50,18 +50,17 @@ describe('killed and started again, on SQLite', () => {
     expect(await again.stop()).toBe(0);
   });
 
-  it('leaves alone what a living process has leased', async () => {
+  it('is refused beside a living process, and leaves alone what that one has leased', async () => {
     const setup = writeBridgeConfig(createFolder(), await sqlite.createMigrated());
     const { database } = openBridgeState(setup.databaseUrl);
     const living = await startBridge(setup);
     const leasedUntil = new Date(Date.now() + longMs).toISOString();
     await lockTool(database, leasedUntil);
-    const killed = await startBridge(setup);
-    await killed.kill();
-    const again = await startBridge(setup);
+    await expect(startBridge(setup)).rejects.toThrow(/ended with 1: .*already runs on this SQLite database: stop it first/);
     const lock = () => database.kysely.selectFrom('namedLock').selectAll().execute();
     expect(await lock()).toContainEqual({ name: 'tool:list', token: 'dead', leasedUntil });
-    expect(await Promise.all([living.stop(), again.stop()])).toEqual([0, 0]);
+    expect(await living.stop()).toBe(0);
+    expect(await (await startBridge(setup)).stop()).toBe(0);
   });
 
   /** Two memberships that a worker has leased, and the lock of the process after it. */
@@ -84,7 +83,7 @@ describe('killed and started again, on SQLite', () => {
       },
       async startNext(localTools: string[] = []) {
         const lock = createAliveLock(database, clock, localTools);
-        await lock.hold();
+        await lock.hold('command');
         onTestFinished(lock.release);
       },
     };

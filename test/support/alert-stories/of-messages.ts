@@ -1,6 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { takeInvitation } from '../../../src/converge/invitation-store.ts';
+import { createDiskLook, type Disk } from '../../../src/db/disk.ts';
 import { createFileLook } from '../../../src/db/sqlite-file.ts';
 import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
@@ -26,6 +27,27 @@ import { type AlertStories, openIncident } from './alert-story.ts';
 
 const never = new AbortController().signal;
 const mib = 1024 * 1024;
+
+/** A disk of which so much is free until somebody makes room. */
+async function openDisk(openFresh: OpenFresh, freeFraction: number) {
+  const { alerting, incident } = await openIncident(openFresh);
+  const { database, clock, logger } = incident.engine;
+  const alerts = createAlerts(logger, createMetrics(), alerting.hears({ database, clock, logger }));
+  let disk: Disk = { freeBytes: mib, freeFraction: 0.5 };
+  const look = createDiskLook(alerts, () => disk, []);
+  look();
+  return {
+    alerting,
+    async find() {
+      disk = { ...disk, freeFraction };
+      look();
+    },
+    async end() {
+      disk = { ...disk, freeFraction: 0.5 };
+      look();
+    },
+  };
+}
 
 /** A receiver that is asked itself whether it would store a delivery. */
 async function openAsked(openFresh: OpenFresh, options: Parameters<typeof openReceiver>[1]) {
@@ -101,6 +123,9 @@ export const messageStories = {
       },
     };
   },
+
+  disk_low: (openFresh) => openDisk(openFresh, 0.09),
+  disk_full: (openFresh) => openDisk(openFresh, 0.01),
 
   async endpoint_trouble(openFresh) {
     const alerting = createAlerting();
