@@ -6,6 +6,8 @@ const { enableCompileCache } = await import('node:module');
 // A short command spends most of its time loading modules.
 enableCompileCache();
 const { runCli } = await import('./cli/cli.ts');
+const { useProxyOf } = await import('./lib/proxy.ts');
+useProxyOf(process.env);
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from './clock.ts';
 import { maskText } from './mask.ts';
+import { sayProxy } from './proxy.ts';
 import { stripBom } from './text.ts';
 
 export interface HttpRequest {
@@ -127,9 +128,11 @@ function toHeaders({ headers, body, purpose }: HttpRequest): Headers {
 }
 
 function toUnreachable(error: unknown, deadline: Deadline, purpose: string, timeoutMs: number): AppError {
-  const { cause } = error as { cause?: { code?: string } };
-  const why = deadline.hasPassed() ? `no answer within ${timeoutMs} ms` : (cause?.code ?? 'no connection');
-  return new AppError('unavailable', `Could not ${purpose}: ${why}`, { cause: error });
+  const { cause } = error as { cause?: { code?: unknown } };
+  // A proxy that refuses makes a cause with the code 0.
+  const code = typeof cause?.code === 'string' ? cause.code : 'no connection';
+  const why = deadline.hasPassed() ? `no answer within ${timeoutMs} ms` : code;
+  return new AppError('unavailable', `Could not ${purpose}: ${why}${sayProxy()}`, { cause: error });
 }
 
 async function readText(response: Response, maxBytes: number, purpose: string): Promise<string> {
