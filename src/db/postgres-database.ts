@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Kysely } from 'kysely';
 import type pg from 'pg';
+import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import type { Database, DatabaseWatch } from './database.ts';
 import type { Tables } from './schema.ts';
@@ -15,7 +16,11 @@ const longestStatementMs = 15_000;
 /** Every commit of PostgreSQL is durable. */
 export function openPostgres(url: string): Database {
   let opened: Promise<pg.Pool> | undefined;
-  const pool = () => (opened ??= openPool(url));
+  const pool = () =>
+    (opened ??= openPool(url).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    }));
   const query = async (text: string, values: string[]) => await (await pool()).query(text, values);
   const channel = createChangeChannel(url, query);
   const notice = createChangeNotice(channel.noteOwn);
@@ -54,7 +59,25 @@ async function openPool(url: string): Promise<pg.Pool> {
   // error would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  await refuseBouncer(pool).catch(async (error: unknown) => {
+    await pool.end();
+    throw error;
+  });
   return pool;
+}
+
+/**
+ * PgBouncer does not pass the time limits on, or refuses them, and in transaction mode no notifications either.
+ *
+ * @throws AppError `invalid`
+ */
+async function refuseBouncer(pool: pg.Pool): Promise<void> {
+  const passedOn = await pool.query<{ statement_timeout: string }>('show statement_timeout').catch((error: Error) => {
+    if (!error.message.startsWith('unsupported startup parameter')) throw error;
+  });
+  if (passedOn?.rows[0]?.statement_timeout === `${longestStatementMs / 1000}s`) return;
+  const advice = 'Set database.url to PostgreSQL itself. Gangway has a pool of its own';
+  throw new AppError('invalid', `database.url leads to PgBouncer or another pool. ${advice}`);
 }
 
 /** Counters and ids stay below 2^53, so they are numbers, as on SQLite. */

@@ -131,8 +131,9 @@ function toUnreachable(error: unknown, deadline: Deadline, purpose: string, time
   const { cause } = error as { cause?: { code?: unknown } };
   // A proxy that refuses makes a cause with the code 0.
   const code = typeof cause?.code === 'string' ? cause.code : 'no connection';
+  const advice = code.includes('CERT') ? '. For a private authority, set NODE_EXTRA_CA_CERTS to its certificate' : '';
   const why = deadline.hasPassed() ? `no answer within ${timeoutMs} ms` : code;
-  return new AppError('unavailable', `Could not ${purpose}: ${why}${sayProxy()}`, { cause: error });
+  return new AppError('unavailable', `Could not ${purpose}: ${why}${sayProxy()}${advice}`, { cause: error });
 }
 
 async function readText(response: Response, maxBytes: number, purpose: string): Promise<string> {

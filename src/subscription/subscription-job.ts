@@ -3,6 +3,7 @@ import { type Hold, withLock } from '../db/lock.ts';
 import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
+import { reportClock } from '../reconcile/runs/report-clock.ts';
 import { applySteps } from './apply-steps.ts';
 import { subscriptionLock } from './change-endpoint.ts';
 import { decideSubscription } from './decide-subscription.ts';
@@ -59,6 +60,8 @@ export async function checkSubscription(ctx: Context, install: string, hold: Hol
     const error = toAppError(thrown);
     if (error.code === 'internal') throw error;
     if (!signal.aborted) await report(ctx, install, error, before);
+  } finally {
+    reportClock(ctx, install);
   }
 }
 

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
@@ -10,9 +9,7 @@ import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
-import { createQuiet } from '../../lib/quiet.ts';
-import { remembered } from '../../lib/remembered.ts';
-import { notableDriftMs, type SourceReader, type UnreadLink } from '../../marketplace/source.ts';
+import type { SourceReader, UnreadLink } from '../../marketplace/source.ts';
 import { hasPostponed, lockEvidence } from '../../memberships/derivation-store.ts';
 import { checkDrift } from '../drift/check-drift.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
@@ -27,6 +24,7 @@ import {
 } from '../read/install-state-store.ts';
 import { findSource, withProgress } from '../read/read-install.ts';
 import { noteListed } from './active-list-store.ts';
+import { reportClock } from './report-clock.ts';
 import { beginRun, countRunWork, endRun, failRun, listOpenRuns, noteRunRead, type OpenRun } from './run-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
 
@@ -52,7 +50,7 @@ export const reconcileJob: JobKind = {
       await failRun(ctx, run, maskText(toAppError(thrown).message), toInstant(clock.now()));
       throw thrown;
     } finally {
-      reportClock(ctx, ctx.sources.get(install)?.clockDriftMs());
+      reportClock(ctx, install);
     }
   },
 };
@@ -144,27 +142,6 @@ export async function addEvidence(
   reportHeld(ctx, applied.held);
   if (applied.isDue) ctx.wake('memberships');
   return applied.held;
-}
-
-const repeatMs = 3_600_000;
-
-/**
- * Raises an alert if this machine's clock is wrong: at most one an
- * hour, because all installs are measured by the same clock.
- *
- * @param driftMs by how much it is ahead of the marketplace's clock; undefined if unknown
- */
-function reportClock({ database, alerts, clock }: Context, driftMs: number | undefined): void {
-  if (driftMs === undefined) return;
-  const quiet = remembered(database, 'clock drift', () => createQuiet(clock, repeatMs));
-  const machine = hostname();
-  const isNotable = Math.abs(driftMs) >= notableDriftMs;
-  const driftSeconds = Math.round(driftMs / 1000);
-  alerts.observe('clock_drift', { machine }, isNotable ? [{}] : []);
-  if (!isNotable) quiet.forget('clock');
-  if (!isNotable || quiet.letThrough('clock') === null) return;
-  const says = `It is ${Math.abs(driftSeconds)} s ${driftSeconds < 0 ? 'behind' : 'ahead'}`;
-  alerts.raise('clock_drift', { machine, driftSeconds }, says);
 }
 
 /** Raises an alert for each job whose contracts were refused. It is over once they are answered again. */

@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
+import type { Hold } from '../../../src/db/lock.ts';
+import { checkSubscription } from '../../../src/subscription/subscription-job.ts';
 import { createAlerting } from '../../support/alerting.ts';
+import { openSandbox } from '../../support/either-market.ts';
 import { createIncident, minutes } from '../../support/incident.ts';
+import { openSubscriptionWorld } from '../../support/subscription-world.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { troublesIn } from '../../support/troubles.ts';
 
@@ -29,6 +33,14 @@ describeAnyDatabase('a clock that is off', (openFresh) => {
     expect(incident.engine.log.lines()).toContainEqual(
       expect.objectContaining({ alert: 'clock_drift', driftSeconds: 400 }),
     );
+  });
+
+  it('is reported by the first check of a webhook endpoint, which a start begins with', async () => {
+    const world = await openSubscriptionWorld(openSandbox, await openFresh());
+    const sources = new Map([['acme', { ...world.api, clockDriftMs: () => 90_000 }]]);
+    const isAlone = { confirm: async () => undefined } as unknown as Hold;
+    await checkSubscription({ ...world.ctx, sources }, 'acme', isAlone, AbortSignal.timeout(60_000));
+    expect(world.alerts()).toContainEqual(expect.stringMatching(/^clock_drift: .*It is 90 s ahead/));
   });
 
   it('needs an operator until it is right again', async () => {
