@@ -160,16 +160,20 @@ export function launchBridge(setup: BridgeSetup): LaunchedBridge {
 function spawnBridge({ configFile, databaseUrl, program = programFile, args = [] }: BridgeSetup): ChildProcess {
   return spawn(process.execPath, [program, 'start', '--config', configFile, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Nothing of the environment of the tests: its GANGWAY_* would be part of the configuration.
-    env: {
-      ACME_TOKEN: 'ot_ptk_acme',
-      ACME_SECRET: acmeSecret,
-      DATABASE_URL: databaseUrl,
-      GANGWAY_SECRET_KEY: secretKey.toString('base64'),
-      // Much of a start is compiling; a process that ends in peace leaves what it compiled to the next.
-      NODE_COMPILE_CACHE: path.resolve('node_modules', '.cache', 'gangway'),
-    },
+    env: environmentOf(databaseUrl),
   });
+}
+
+/** Nothing of the environment of the tests: its GANGWAY_* would be part of the configuration. */
+export function environmentOf(databaseUrl: string): Record<string, string> {
+  return {
+    ACME_TOKEN: 'ot_ptk_acme',
+    ACME_SECRET: acmeSecret,
+    DATABASE_URL: databaseUrl,
+    GANGWAY_SECRET_KEY: secretKey.toString('base64'),
+    // Much of a start is compiling; a process that ends in peace leaves what it compiled to the next.
+    NODE_COMPILE_CACHE: path.resolve('node_modules', '.cache', 'gangway'),
+  };
 }
 
 type Line = Record<string, unknown>;
