@@ -17,6 +17,7 @@ import { adviceOfTrouble } from '../lib/troubles.ts';
 import { type Check, failure, ok, toCheckText, warning } from '../operations/check.ts';
 import { examineMarketplace } from '../operations/check-marketplace.ts';
 import { examineTools } from '../operations/check-tools.ts';
+import { examineUpgrade } from '../operations/check-upgrade.ts';
 import { checkConfiguration, examineStored } from '../operations/doctor.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
@@ -29,6 +30,7 @@ interface DoctorOptions {
   tool: string | undefined;
   group: string | undefined;
   emailDomain: string;
+  upgrade: boolean;
 }
 
 /** `gangway doctor`: checks everything, changes nothing, and says what to do. */
@@ -36,8 +38,12 @@ export async function runDoctor(options: DoctorOptions, session: Session): Promi
   return printChecks(await runChecks(options, session));
 }
 
-export async function askDoctor({ rehearse }: { rehearse: boolean }, remote: RemoteSession): Promise<Printed> {
+export async function askDoctor(
+  { rehearse, upgrade }: Pick<DoctorOptions, 'rehearse' | 'upgrade'>,
+  remote: RemoteSession,
+): Promise<Printed> {
   if (rehearse) return remote.misuse("option '--rehearse' cannot be used with option '--remote'");
+  if (upgrade) return remote.misuse("option '--upgrade' cannot be used with option '--remote'");
   return printChecks((await remote.ask<{ checks: Check[] }>('POST /doctor')).checks);
 }
 
@@ -64,6 +70,8 @@ async function runChecks(options: DoctorOptions, session: Session): Promise<Chec
   } catch (error) {
     return [failure('configuration', error, 'Fix it, then run this again')];
   }
+  if (options.upgrade)
+    return [...checkConfiguration(subject.loaded.config, subject.loaded.warnings), ...(await checkUpgrade(subject))];
   const stored = await checkStorage(subject);
   try {
     return await checkAll(subject, stored, options, session.terminal.signal);
@@ -105,6 +113,22 @@ async function rehearseIn(
   return failure('rehearsal', error, 'Name one of these with --tool');
 }
 
+async function checkUpgrade({ loaded }: Subject): Promise<Check[]> {
+  const { url } = loaded.config.database;
+  if (missingFile(url) !== undefined) return [ok('upgrade', 'There is no database yet')];
+  let database: Database | undefined;
+  try {
+    database = openDatabase(url);
+    return await examineUpgrade(database, systemClock);
+  } catch (error) {
+    return [failure('database', error, reaching)];
+  } finally {
+    await database?.close();
+  }
+}
+
+const reaching = 'Check that it runs, and that database.url leads to it';
+
 interface Stored {
   checks: Check[];
   /** It stays open, because the API client of an install looks up the customer of its token there. */
@@ -133,8 +157,7 @@ async function checkStorage(subject: Subject): Promise<Stored> {
     database = openDatabase(url);
     return { ...(await checkOpened(database, subject)), database };
   } catch (error) {
-    const action = 'Check that it runs, and that database.url leads to it';
-    return { checks: [failure('database', error, action)], database };
+    return { checks: [failure('database', error, reaching)], database };
   }
 }
 

@@ -29,7 +29,7 @@ const dialectWords = {
  * The compatibility number of the tables. A migration raises it if older versions cannot work with its tables. A new column
  * or table does not.
  */
-const compatibility = 1;
+export const compatibility = 1;
 
 /**
  * Migrates the database to the tables of this version. It may be repeated. If several instances start at the same time,

@@ -5,9 +5,13 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { rehearse } from '../../src/cli/doctor-command.ts';
 import { inTransaction } from '../../src/db/database.ts';
+import { compatibility, migrations } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { saveConnectedInstall } from '../../src/installs/install-store.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { version } from '../../src/lib/version.ts';
+import { examineUpgrade } from '../../src/operations/check-upgrade.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { exampleSettings } from '../support/http-tool-settings.ts';
@@ -324,6 +328,28 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(listFolder()).not.toContain('gangway.db.key');
     await runOk('migrate');
     expect(await findTrouble()).toEqual([]);
+  });
+
+  it('says with --upgrade what the first start of this version changes, and asks nobody else', async () => {
+    const upgrade = (...argv: string[]) => examine('--upgrade', ...argv).then(({ checks }) => checks.slice(1));
+    expect(await upgrade()).toMatchObject([{ says: 'There is no database yet' }]);
+    await workspace.whileRunning(async () => {
+      expect(await upgrade()).toMatchObject([
+        { says: `From ${version} to ${version}` },
+        { says: 'They stay as they are' },
+        { says: `${version} can use the database again` },
+        { status: 'warning', action: 'Stop it before you start this version' },
+      ]);
+    });
+    await workspace.withStorage(async ({ database }) => {
+      const later = { ...migrations, '0002-more': '', '0003-other': '' };
+      const checks = await examineUpgrade(database, systemClock, { all: later, needed: compatibility + 1 });
+      expect(checks.map(({ says }) => says)).toEqual([
+        `From ${version} to ${version}`,
+        'The first start runs 0002-more, 0003-other',
+        `${version} cannot use the database after that`,
+      ]);
+    });
   });
 
   it('fails for an invalid database, and for one of a newer version', async () => {

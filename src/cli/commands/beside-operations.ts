@@ -119,9 +119,11 @@ export const doctorCommand = defineCommand({
     tool: option('<name>', 'The tool to rehearse with'),
     group: option('<id>', 'The group to rehearse in'),
     emailDomain: withDefault('<domain>', 'The domain of the made-up address', 'example.com', toDomain),
+    upgrade: flag('Only say what the first start of this version changes'),
   },
-  misuse({ rehearse, tool, group }) {
+  misuse({ rehearse, tool, group, upgrade }) {
     const isComplete = tool !== undefined && group !== undefined;
+    if (rehearse && upgrade) return '--upgrade looks at the database only: leave --rehearse out';
     if (rehearse && !isComplete) return '--rehearse needs --tool <name> and --group <id>';
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
