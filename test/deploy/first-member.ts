@@ -36,9 +36,9 @@ export async function letFirstMemberIn({ name, commands, type, members }: Way): 
   expect(tookMs).toBeLessThan(longestMs);
 }
 
-/** Connecting the customer and the project, which is the same everywhere. */
-export function connecting({ token, jobId }: Marketplace): string[] {
-  return [`GANGWAY_CONNECT_TOKEN=${token} gangway connect acme`, `gangway links add street-signs --job ${jobId}`];
+/** Connecting the customer and the project, which is the same everywhere. @param gangway how the command is called */
+export function connecting({ token, jobId }: Marketplace, gangway = 'gangway'): string[] {
+  return [`GANGWAY_CONNECT_TOKEN=${token} ${gangway} connect acme`, `${gangway} links add street-signs --job ${jobId}`];
 }
 
 export const run = promisify(execFile);

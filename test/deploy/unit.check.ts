@@ -12,21 +12,22 @@ const root = process.env['UNIT_ROOT'] ?? '';
 if (root === '') process.stderr.write('*** NOT RUN: there is no root for a container. .ci/unit makes it ***\n');
 
 const stopMs = 10_000;
+const gangway = 'runuser -u gangway -- gangway';
 
 it.skipIf(root === '')('the systemd unit lets a first member in, and ends in time', async () => {
   const folder = createFolder();
   await run('npm', ['pack', '--silent', '--pack-destination', folder]);
   const [file = ''] = globSync(path.join(folder, 'gangway-*.tgz'));
   const inside = await boot();
-  const data = path.join(root, 'var/lib/private/gangway/data');
+  const data = path.join(root, 'var/lib/gangway/data');
   await letFirstMemberIn({
     name: 'systemd unit',
     commands: (marketplace) => [
       `npm install --global ${file}`,
+      'useradd --system --create-home --home-dir /var/lib/gangway gangway',
       'cp deploy/systemd/gangway.service /etc/systemd/system/',
-      'mkdir /var/lib/gangway',
-      `cd /var/lib/gangway && gangway init --marketplace-url ${marketplace.baseUrl}`,
-      ...connecting(marketplace).map((command) => `cd /var/lib/gangway && ${command}`),
+      `cd /var/lib/gangway && ${gangway} init --marketplace-url ${marketplace.baseUrl}`,
+      ...connecting(marketplace, gangway).map((command) => `cd /var/lib/gangway && ${command}`),
       'systemctl enable --now gangway',
     ],
     async type(command) {
@@ -43,7 +44,7 @@ it.skipIf(root === '')('the systemd unit lets a first member in, and ends in tim
   });
   const shown = async (property: string) => (await inside(`systemctl show --value -p ${property} gangway`)).trim();
   expect([await shown('ActiveState'), await shown('NRestarts')]).toEqual(['active', '0']);
-  expect(await inside('ps -o user= -p "$(systemctl show --value -p MainPID gangway)"')).not.toContain('root');
+  expect((await inside('ps -o user= -p "$(systemctl show --value -p MainPID gangway)"')).trim()).toBe('gangway');
   const askedAt = performance.now();
   await inside('systemctl stop gangway');
   expect(performance.now() - askedAt).toBeLessThan(stopMs);
