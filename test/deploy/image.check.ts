@@ -10,8 +10,10 @@ import { acmeSecret } from '../support/bridge-process.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createFolder } from '../support/folder.ts';
 import { minutesAgo } from '../support/lifecycle-events.ts';
+import { readRoster } from '../support/roster.ts';
 import { sign } from '../support/sign.ts';
 import { until } from '../support/until.ts';
+import { connecting, letFirstMemberIn } from './first-member.ts';
 
 /**
  * The image as `.ci/image` has built it, unpacked in `IMAGE_ROOT` with the variables `IMAGE_ENV`: run as a user whom nobody knows, with nothing to write to
@@ -92,6 +94,38 @@ describe.skipIf(root === '')('the image', () => {
     const stored = await database.kysely.selectFrom('delivery').select('id').execute();
     await database.close();
     expect(stored.length).toBeGreaterThanOrEqual(answered);
+  });
+
+  it('lets a first member in', async () => {
+    const data = createFolder();
+    chmodSync(data, 0o777);
+    const [port, consolePort] = [await takeFreePort(), await takeFreePort()];
+    const env: Record<string, string> = {
+      GANGWAY_TOOL_ADAPTER: 'roster',
+      GANGWAY_TOOL_PATH: '/data/roster.json',
+      GANGWAY_RECEIVER_PORT: String(port),
+      GANGWAY_CONSOLE_PORT: String(consolePort),
+    };
+    await letFirstMemberIn({
+      name: `image, which took ${process.env['BUILD_SECONDS']} s to build`,
+      commands(marketplace) {
+        env['GANGWAY_MARKETPLACE_URL'] = marketplace.baseUrl;
+        return [
+          'docker build -t gangway .',
+          'docker run -d --name gangway … gangway',
+          ...connecting(marketplace, 'docker exec -it gangway gangway'),
+        ];
+      },
+      async type(command) {
+        if (command.startsWith('docker build')) return;
+        if (command.startsWith('docker run')) return void runInImage(data, env, 'start');
+        const [, token, args = ''] = /^GANGWAY_CONNECT_TOKEN=(\S+) .* gangway (.*)$/.exec(command) ?? [];
+        const typed = args || command.replace(/^.* gangway /, '');
+        const child = runInImage(data, { ...env, ...(token && { GANGWAY_CONNECT_TOKEN: token }) }, ...typed.split(' '));
+        expect(await once(child, 'exit')).toEqual([0, null]);
+      },
+      members: () => readRoster(path.join(data, 'roster.json'))['street-signs'] ?? [],
+    });
   });
 
   it('is a command too', async () => {
