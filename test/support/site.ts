@@ -113,7 +113,10 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);
-    const { receiverUrl, consoleUrl } = await app.start();
+    const { receiverUrl, consoleUrl } = await app.start().catch(async (error: unknown) => {
+      await stop();
+      throw error;
+    });
     const urlOf = (install: string) => `${receiverUrl}/webhooks/${install}`;
     for (const [name, account] of accounts) await account.moveEndpoint(urlOf(name));
     return {

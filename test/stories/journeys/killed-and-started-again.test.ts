@@ -56,7 +56,9 @@ describe('killed and started again, on SQLite', () => {
     const living = await startBridge(setup);
     const leasedUntil = new Date(Date.now() + longMs).toISOString();
     await lockTool(database, leasedUntil);
-    await expect(startBridge(setup)).rejects.toThrow(/ended with 1: .*already runs on this SQLite database: stop it first/);
+    await expect(startBridge(setup)).rejects.toThrow(
+      /ended with 1: .*already runs on this SQLite database: stop it first/,
+    );
     const lock = () => database.kysely.selectFrom('namedLock').selectAll().execute();
     expect(await lock()).toContainEqual({ name: 'tool:list', token: 'dead', leasedUntil });
     expect(await living.stop()).toBe(0);

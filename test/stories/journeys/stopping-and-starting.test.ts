@@ -57,6 +57,25 @@ const hired = {
 /** A contract that the traffic does not have: it does not end. */
 const lasting = { ...hired, number: 0, contract: 'ctr-lasting', trainer: 'usr-lasting' } as const;
 
+/** A SQLite file takes one instance. */
+it('an instance leaves alone what another one has leased', async () => {
+  const setup = writeBridgeConfig(createFolder(), await postgres.createMigrated());
+  const now = new Date().toISOString();
+  const hanging = createSilentTool();
+  const app = await startInProcess(setup, createFakeClock(now), { adapter: hanging.adapter });
+  await createSender(acmeSecret, 1).send(app, toBody(hired), 'one');
+  await until('it is at work', hanging.countCalls, (calls) => calls === 1);
+
+  const [clock, other] = [createFakeClock(now), createSilentTool()];
+  await startInProcess(setup, clock, { adapter: other.adapter });
+  await wait(longerThanPollMs);
+  clock.advance(leaseMs - marginMs);
+  await wait(longerThanPollMs);
+  expect(other.countCalls()).toBe(0);
+  clock.advance(marginMs + clockErrorMs);
+  await until('it is taken over', other.countCalls, (calls) => calls === 1);
+});
+
 describeEachDialect('stopping and starting', (dialect) => {
   it('ends with status 0 under load, and keeps everything it has confirmed', async () => {
     const databaseUrl = await dialect.createMigrated();
@@ -151,24 +170,6 @@ describeEachDialect('stopping and starting', (dialect) => {
       (list) => list.length > 0,
     );
     expect(listRoster(setup.rosterFile)).toEqual(['street-signs/usr1']);
-  });
-
-  it('leaves alone what another instance has leased', async () => {
-    const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
-    const now = new Date().toISOString();
-    const hanging = createSilentTool();
-    const app = await startInProcess(setup, createFakeClock(now), { adapter: hanging.adapter });
-    await createSender(acmeSecret, 1).send(app, toBody(hired), 'one');
-    await until('it is at work', hanging.countCalls, (calls) => calls === 1);
-
-    const [clock, other] = [createFakeClock(now), createSilentTool()];
-    await startInProcess(setup, clock, { adapter: other.adapter });
-    await wait(longerThanPollMs);
-    clock.advance(leaseMs - marginMs);
-    await wait(longerThanPollMs);
-    expect(other.countCalls()).toBe(0);
-    clock.advance(marginMs + clockErrorMs);
-    await until('it is taken over', other.countCalls, (calls) => calls === 1);
   });
 
   it('repeats the reading of a killed process', async () => {
