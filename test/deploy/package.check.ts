@@ -27,3 +27,33 @@ it('the package lets a first member in', async () => {
   const { stdout } = await run('sh', ['-c', 'gangway status --json'], { cwd: folder, env });
   expect(JSON.parse(stdout)).toMatchObject({ instances: [{ state: 'running' }] });
 });
+
+it('a checkout lets a first member in', async () => {
+  const parent = createFolder();
+  const folder = path.join(parent, 'gangway');
+  const shell = (command: string) =>
+    run('bash', ['-c', `gangway() { npm run --silent gangway -- "$@"; }; ${command}`], { cwd: folder });
+  await letFirstMemberIn({
+    name: 'checkout',
+    commands: (marketplace) => [
+      `git clone --quiet ${path.resolve('.')} gangway`,
+      'npm ci --silent',
+      "alias gangway='npm run --silent gangway --'",
+      `gangway init --marketplace-url ${marketplace.baseUrl}`,
+      ...connecting(marketplace),
+      'gangway start',
+    ],
+    async type(command) {
+      if (command.startsWith('git ')) await run('bash', ['-c', command], { cwd: parent });
+      else if (command !== 'gangway start') await shell(command);
+      else {
+        const bridge = spawn('node', ['bin/gangway.js', 'start'], {
+          cwd: folder,
+          stdio: ['ignore', 'ignore', 'inherit'],
+        });
+        onTestFinished(() => void bridge.kill('SIGKILL'));
+      }
+    },
+    members: () => readRoster(path.join(folder, 'data/roster.json'))['street-signs'] ?? [],
+  });
+});
