@@ -93,7 +93,7 @@ export const liveMutants: readonly LiveMutant[] = [
     rule: 'One look that finds nobody is no proof',
     file: 'src/converge/converge-result.ts',
     find: '  const unconfirmed = { lateUntil, missedAt: since };\n  if (missedAt !== null && lookedAt >= confirmsAt) return',
-    replace: '  const unconfirmed = { lateUntil, missedAt: null };\n  if (missedAt !== null || countsFrom) return',
+    replace: '  const unconfirmed = { lateUntil, missedAt: null };\n  if (missedAt !== null || confirmsAt) return',
     leaning: { often: ['tool_misses', 'end'], traits: { lists: false } },
   },
   {
