@@ -22,7 +22,7 @@ function clone() {
   return {
     folder,
     release(wanted?: string) {
-      const { status, stdout, stderr } = spawnSync('.ci/release', wanted === undefined ? [] : [wanted], {
+      const { status, stdout, stderr } = spawnSync('bash', ['.ci/release', ...(wanted === undefined ? [] : [wanted])], {
         cwd: folder,
         encoding: 'utf8',
         env: { ...process.env, CHECKS: 'true' },
