@@ -3,8 +3,6 @@ import { keepAnswer } from '../budget/keep-budget.ts';
 import { paymentJob } from '../budget/payment-job.ts';
 import type { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
-import { createDiskWatch } from '../db/disk.ts';
-import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createFileWatch } from '../db/sqlite-file.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { guidelineJob } from '../guidelines/sync-guidelines.ts';
@@ -73,15 +71,13 @@ export function createLoops(deps: LoopsDeps) {
     // No channel waits for another.
     ...services.channels.map((channel) => createNotifyWorker(services, channel)),
   ];
-  const file = sqliteFileOf(services.database.url);
   const clockWorker = createClockWorker(services, clock);
   const loops = [
     clockWorker,
     ...workers,
     createAliveWorker(services),
     createAlertWorker(services, deps.wouldDefer),
-    createFileWatch(services),
-    ...(file === undefined ? [] : [createDiskWatch(services, file, writers)]),
+    createFileWatch(services, writers),
   ];
   return {
     all: loops as readonly Loop[],

@@ -1,9 +1,7 @@
 import { statfsSync } from 'node:fs';
 import path from 'node:path';
 import type { Alerts } from '../lib/alerts.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Loop } from '../lib/loop.ts';
 import type { RaisedKind } from '../lib/troubles.ts';
 
 export interface Disk {
@@ -35,40 +33,15 @@ const networks = new Map([
   [0x00c36400, 'CephFS'],
 ]);
 
-const lookEveryMs = 10_000;
 const gibibyte = 1024 ** 3;
 /** Of a large disk, a small part is still enough. */
 const low = { fraction: 0.1, bytes: 10 * gibibyte };
 const full = { fraction: 0.02, bytes: gibibyte };
 
-interface DiskWatchDeps {
-  alerts: Alerts;
-  logger: Logger;
-  clock: Clock;
-}
-
 /**
  * Raises an alert when the disk of a SQLite file gets short. When hardly anything is left, it pauses loops, so that
  * deliveries can still be stored.
  */
-export function createDiskWatch(
-  { alerts, logger, clock }: DiskWatchDeps,
-  file: string,
-  paused: readonly Pick<Loop, 'pause'>[],
-): Loop {
-  const look = createDiskLook(alerts, () => readDisk(file), paused);
-  return createLoop({
-    name: 'disk',
-    intervalMs: lookEveryMs,
-    logger,
-    clock,
-    async run() {
-      look();
-      return 'idle';
-    },
-  });
-}
-
 export function createDiskLook(
   alerts: Alerts,
   read: () => Disk | undefined,

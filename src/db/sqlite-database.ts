@@ -109,7 +109,7 @@ export function openSqlite(
 export function refuseNetwork(file: string, disk = readDisk(file)): void {
   if (disk?.network === undefined) return;
   const advice = 'Set database.url to a file on a disk of this machine, or to PostgreSQL';
-  throw new AppError('invalid', `SQLite would damage ${file}, because it is on ${disk.network}. ${advice}`);
+  throw new AppError('invalid', `SQLite cannot use ${file} safely, because it is on ${disk.network}. ${advice}`);
 }
 
 /** @throws AppError `unavailable` if the file or its folder cannot be used */

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
-import { announceChanges } from './disk.ts';
+import { announceChanges, createDiskLook, readDisk } from './disk.ts';
 import { sqliteFileOf } from './sqlite-database.ts';
 
 const lookEveryMs = 2000;
@@ -19,16 +19,26 @@ interface FileWatchDeps {
   clock: Clock;
 }
 
-/** Raises an alert when the files of SQLite are deleted or replaced. The deleted files are still open, so it is stored there. */
-export function createFileWatch({ database, alerts, logger, clock }: FileWatchDeps): Loop {
-  const look = createFileLook(database, alerts);
+/**
+ * Looks after the files of SQLite and their disk. When the files are deleted or replaced, they are still open, so the alert
+ * is stored there.
+ *
+ * @param paused the loops that pause on a full disk
+ */
+export function createFileWatch(
+  { database, alerts, logger, clock }: FileWatchDeps,
+  paused: readonly Pick<Loop, 'pause'>[],
+): Loop {
+  const file = sqliteFileOf(database.url);
+  const looks = [createFileLook(database, alerts)];
+  if (file !== undefined) looks.push(createDiskLook(alerts, () => readDisk(file), paused));
   return createLoop({
     name: 'database_file',
     intervalMs: lookEveryMs,
     logger,
     clock,
     async run() {
-      look();
+      for (const look of looks) look();
       return 'idle';
     },
   });

@@ -20,14 +20,14 @@ export async function examineUpgrade(
   const { dialect } = database;
   return await inTransaction(database, async (tx) => {
     const pending = await listPending(dialect, tx, all);
-    if (pending.length === Object.keys(all).length) return [ok('upgrade', 'The database is new: there is none to do')];
+    if (pending.length === Object.keys(all).length) return [ok('upgrade', 'The database is new: nothing to upgrade')];
     const isOneWay = (await refuseNewer(tx)) < needed;
     const instances = await listInstances(tx);
     const running = instances.filter((instance) => isInstanceRunning(instance, clock.now()));
     const before = instances[0]?.version ?? 'an unknown version';
     const stops =
       dialect === 'sqlite' || isOneWay
-        ? 'Stop it before you start this version'
+        ? 'Stop Gangway before you start this version'
         : 'Replace one instance after the other';
     return [
       ok('upgrade', `From ${before} to ${version}`),

@@ -338,7 +338,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
         { says: `From ${version} to ${version}` },
         { says: 'They stay as they are' },
         { says: `${version} can use the database again` },
-        { status: 'warning', action: 'Stop it before you start this version' },
+        { status: 'warning', action: 'Stop Gangway before you start this version' },
       ]);
     });
     await workspace.withStorage(async ({ database }) => {

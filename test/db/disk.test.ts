@@ -16,7 +16,7 @@ it('is refused for SQLite if it is on a network', () => {
   const disk: Disk = { freeBytes: gibibyte, freeFraction: 1 };
   refuseNetwork('gangway.db', disk);
   const says =
-    'SQLite would damage gangway.db, because it is on NFS. Set database.url to a file on a disk of this machine';
+    'SQLite cannot use gangway.db safely, because it is on NFS. Set database.url to a file on a disk of this machine';
   expect(() => refuseNetwork('gangway.db', { ...disk, network: 'NFS' })).toThrow(says);
 });
 

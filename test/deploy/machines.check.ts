@@ -209,8 +209,9 @@ describe.skipIf(lacks('pgbouncer'))('PgBouncer', () => {
     onTestFinished(() => void bouncer.kill('SIGKILL'));
     const listens = () =>
       new Promise<boolean>((resolve) => {
-        const probe = connect(listenPort, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-        probe.on('close', () => probe.destroy());
+        const probe = connect(listenPort, '127.0.0.1');
+        probe.on('connect', () => resolve(true)).on('error', () => resolve(false));
+        onTestFinished(() => void probe.destroy());
       });
     await until('it listens', listens, Boolean);
     const url = new URL(databaseUrl);

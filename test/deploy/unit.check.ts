@@ -37,7 +37,6 @@ it.skipIf(root === '')('the systemd unit lets a first member in, and ends in tim
         await run('npm', ['install', '--silent', '--global', ...prefix, file]);
       } else if (command.startsWith('cp ')) {
         copyFileSync('deploy/systemd/gangway.service', path.join(root, 'etc/systemd/system/gangway.service'));
-        await inside('systemctl daemon-reload');
       } else await inside(command);
     },
     members: () => readRoster(path.join(data, 'roster.json'))['street-signs'] ?? [],
