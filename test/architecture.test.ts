@@ -9,9 +9,9 @@ import { importGraph, importsOf, measureGraph } from './support/imports.ts';
 const floors: readonly (readonly string[])[] = [
   ['domain', 'lib'],
   // Migrations are written with the helpers of `db`, which runs them.
-  ['config', 'db', 'keys', 'sandbox'],
+  ['config', 'db', 'keys'],
   // The context has only types, above every port, so that no port needs a second type of its own.
-  ['marketplace', 'adapters', 'context.ts', 'jobs'],
+  ['marketplace', 'sandbox', 'adapters', 'context.ts', 'jobs'],
   ['inbox', 'tools'],
   ['memberships', 'evidence'],
   ['removals', 'converge'],
@@ -22,7 +22,7 @@ const floors: readonly (readonly string[])[] = [
 
 /** What knows less than its floor allows. */
 const knowsOnly: Record<string, readonly string[]> = {
-  sandbox: ['domain', 'lib'],
+  sandbox: ['domain', 'lib', 'marketplace'],
   marketplace: ['domain', 'lib'],
   adapters: ['domain', 'lib'],
 };
@@ -30,11 +30,17 @@ const knowsOnly: Record<string, readonly string[]> = {
 /** What only some files may import. */
 const knownOnlyTo: readonly { target: RegExp; importer: RegExp }[] = [
   {
-    target: /^src\/marketplace\/(http|platform|employer)\//,
+    target: /^src\/marketplace\/(platform|employer)\//,
     importer: /^src\/(marketplace\/|installs\/install-registry\.ts$)/,
   },
+  // The sandbox shares the contract with the program, and nothing else, so that both cannot make the same mistake.
+  { target: /^src\/marketplace\/(?!contract\/)/, importer: /^src\/(?!sandbox\/)/ },
+  { target: /^src\/(?!domain\/|marketplace\/contract\/)/, importer: /^src\/(?!marketplace\/contract\/)/ },
   // The product never leans on the marketplace that it is tried against.
-  { target: /^src\/sandbox\//, importer: /^src\/(sandbox\/|cli\/(commands\/sandbox\.ts$|(sandbox|try)-))/ },
+  {
+    target: /^src\/sandbox\//,
+    importer: /^src\/(sandbox\/|cli\/(commands\/sandbox\.ts$|marketplace-coverage\.ts$|(sandbox|try)-))/,
+  },
   // The receiver stores a delivery and knows nothing of what becomes of it.
   { target: /^src\/(?!domain\/|lib\/|inbox\/|http\/receiver\/)/, importer: /^src\/(?!http\/receiver\/)/ },
 ];
@@ -45,7 +51,7 @@ const onlyIn: Record<string, RegExp> = {
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock)\.ts$/,
   pg: /^src\/db\/postgres-database\.ts$/,
   express: /^src\/(http|sandbox)\//,
-  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/http\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/(adapters\/adapter|keys\/backup-file)\.ts$/,
+  zod: /^src\/(config|operations|marketplace\/contract)\/|-schema\.ts$|^src\/http\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/(adapters\/adapter|keys\/backup-file|sandbox\/(parse-request|openapi))\.ts$/,
   'zod-openapi': /^src\/http\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,
@@ -142,7 +148,7 @@ function folderOf(file: string): string {
 
 /** The tool of an adapter, or the kind of a source. */
 function kindOf(file: string): string | undefined {
-  return /^src\/(?:adapters\/(?!conformance\/)|marketplace\/(?!http\/))([^/]+)\//.exec(file)?.[1];
+  return /^src\/(?:adapters\/(?!conformance\/)|marketplace\/(?!contract\/))([^/]+)\//.exec(file)?.[1];
 }
 
 /** The list of what is built in names every adapter. */

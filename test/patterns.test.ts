@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { nextLinkOf } from '../src/adapters/http/http-api.ts';
 import { reasonsIn } from '../src/adapters/label-studio/members.ts';
 import { toText } from '../src/guidelines/to-text.ts';
-import { compareOpenapi } from '../src/marketplace/http/compare-openapi.ts';
+import { compareOpenapi } from '../src/marketplace/compare-openapi.ts';
+import { account } from '../src/marketplace/contract/account.ts';
 
 /**
  * Outsiders choose texts: names, manuals, headers, pages of tools. A pattern that looks again from each position takes
@@ -115,7 +116,7 @@ function toTexts(text: string): string[] {
 }
 
 function compareWithPath(text: string): unknown {
-  return compareOpenapi({ paths: { [text]: { get: {} } } }, [{ operation: 'GET /x', answer: {} }]);
+  return compareOpenapi({ paths: { [text]: { get: {} } } }, [{ operation: account.me }]);
 }
 
 const characters = [...' \n\t\0aA0_-./\\"\'<>{}()[]`|#&;=@', '\u00e9', '\u200b'];

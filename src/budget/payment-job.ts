@@ -4,7 +4,7 @@ import { AppError } from '../domain/errors.ts';
 import { goneSince, isMissed, mergeAbsences } from '../domain/evidence.ts';
 import type { Job, JobHold, JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { PendingPayment } from '../marketplace/record-schema.ts';
+import type { PendingPayment } from '../marketplace/source-records.ts';
 import { listStoredPayments, type PaymentChanges, type StoredPayment, writePayments } from './payment-store.ts';
 
 const minuteMs = 60_000;

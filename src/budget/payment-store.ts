@@ -2,7 +2,7 @@ import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { toExcluded } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
-import type { PendingPayment } from '../marketplace/record-schema.ts';
+import type { PendingPayment } from '../marketplace/source-records.ts';
 
 // The SQL of payments that wait for a person.
 

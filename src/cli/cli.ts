@@ -57,7 +57,10 @@ const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
   'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', openCommand, doctorCommand],
   People: ['members', 'access', 'explain', 'plans', 'drift', 'retire', 'forget'],
   Work: ['contracts', 'usage', 'budgets', 'guidelines'],
-  Marketplace: ['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', sandboxCommand],
+  Marketplace: [
+    ...['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', 'marketplace'],
+    sandboxCommand,
+  ],
   System: [
     ...['tools', 'settings', 'notifications', 'audit'],
     ...[
@@ -109,8 +112,8 @@ function asksForJson(argv: readonly string[]): boolean {
   return /(^| )(--json|--output[ =]json)( |$)/.test(argv.join(' '));
 }
 
-/** @param words of the command line, of which the nouns are loaded; by default all nouns are */
-export async function createProgram(terminal: Terminal, words = Object.keys(nouns)): Promise<Command> {
+/** @param words of the command line: only the nouns in it are loaded; by default all are */
+export async function createProgram(terminal: Terminal, words?: string[]): Promise<Command> {
   const program = new Command('gangway')
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
     .version(versionText, '-V, --version', 'Print version, commit and schema')
@@ -134,7 +137,7 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
       .configureOutput({
         writeOut: (text) => terminal.stdout.write(text),
         // For machines, `runCli` prints the error.
-        writeErr: (text) => asksForJson(words) || terminal.stderr.write(text),
+        writeErr: (text) => asksForJson(words ?? []) || terminal.stderr.write(text),
       })
       .exitOverride()
       .showHelpAfterError('(--help shows what there is)');
@@ -142,14 +145,22 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
   return program;
 }
 
-async function createOne(command: CreateCommand | string, terminal: Terminal, words: string[]): Promise<Command> {
+async function createOne(command: CreateCommand | string, terminal: Terminal, words?: string[]): Promise<Command> {
   if (typeof command !== 'string') return command(terminal);
-  const noun = nouns[command];
+  const isUsed = words?.includes(command) !== false;
+  const noun = command === 'marketplace' ? marketplace : nouns[command];
   if (noun === undefined) throw new AppError('internal', `There is no noun ${command}`);
-  if (!words.includes(command)) return new Command(command).description(noun.about);
+  if (!isUsed) return new Command(command).description(noun.about);
+  if ('create' in noun) return (await noun.create()).createMarketplaceCommand(terminal, words).description(noun.about);
   const { createNounCommand } = await import('./operation-commands.ts');
   return await createNounCommand(command, noun, terminal, beside[command]);
 }
+
+/** Its operations are no operations of Gangway. */
+const marketplace = {
+  about: "Call any operation of the marketplace's API with the token of an install",
+  create: () => import('./marketplace-command.ts'),
+};
 
 /** A group that works without a subcommand would take a mistyped one for an argument. */
 function refuseUnknown(group: Command): void {

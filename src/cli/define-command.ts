@@ -142,7 +142,7 @@ function toOption(key: string, { term, description, ...input }: Input<unknown>):
 
 /** The name of an argument or an option on the command line: `dryRun` is `dry-run`. */
 export function toKebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replaceAll('_', '-');
 }
 
 function withValue<Declared extends Argument | Option>(

@@ -45,7 +45,7 @@ async function confirmEnd(
   return (await askTyped(terminal, 'Type the id of the contract to go on:')) === contractId;
 }
 
-function toApprovalText({ id, url, expiresAt }: EndApproval): string {
+export function toApprovalText({ id, url, expiresAt }: Omit<EndApproval, 'status'>): string {
   const until = expiresAt === null ? '' : ` until ${expiresAt}`;
   return `The approval ${id} waits${until} for a person at the marketplace: ${url ?? 'see your account there'}`;
 }

@@ -70,7 +70,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const line: { json?: boolean; output?: Output } & Record<string, unknown> = command.optsWithGlobals();
     const output = line.json === true ? 'json' : (line.output ?? 'table');
     const session = createSession(terminal, command);
-    const texts = readTexts(command, operation, line, [...fields.keys()]);
+    const texts = readTexts(command, operation.args, [...fields.keys()]);
     const input = toInput(operation, texts, session);
     await openAsk(session, operation, input, async (ask) => {
       if (needsInstall(operation, texts)) Object.assign(input, { install: pickInstall(session, await ask.installs()) });
@@ -81,7 +81,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
   });
 }
 
-function toArgument(name: string, field: Field | undefined, mayBeLeftOut: boolean): Argument {
+export function toArgument(name: string, field: Field | undefined, mayBeLeftOut: boolean): Argument {
   const isMany = field?.type === 'list';
   const term = `${toKebab(name)}${isMany ? '...' : ''}`;
   return new Argument(
@@ -90,7 +90,7 @@ function toArgument(name: string, field: Field | undefined, mayBeLeftOut: boolea
   );
 }
 
-function toOption(name: string, { type, choices, preset, description }: Field): Option {
+export function toOption(name: string, { type, choices, preset, description }: Field): Option {
   const flag = optionOf(name);
   if (type === 'flag') return new Option(flag, description);
   // The schema fills in the default, so commander does not know it.
@@ -100,21 +100,17 @@ function toOption(name: string, { type, choices, preset, description }: Field): 
   return option;
 }
 
-function optionOf(name: string): string {
+export function optionOf(name: string): string {
   return `--${toKebab(name)}`;
 }
 
-/** The text on the command line for each field. */
-function readTexts(
-  command: Command,
-  { args }: Operation,
-  line: Record<string, unknown>,
-  fields: readonly string[],
-): Texts {
+/** The text on the command line for each field. @param args the fields that are arguments, in this order */
+export function readTexts(command: Command, args: readonly string[], fields: readonly string[]): Texts {
+  const line: Record<string, unknown> = command.optsWithGlobals();
   const texts: Texts = {};
   for (const field of fields) {
     const at = args.indexOf(field);
-    const given = at >= 0 ? command.processedArgs[at] : line[field];
+    const given = at >= 0 ? command.processedArgs[at] : line[new Option(optionOf(field)).attributeName()];
     if (given === true) texts[field] = 'true';
     else if (typeof given === 'string' || (Array.isArray(given) && given.length > 0)) texts[field] = given;
   }
@@ -128,8 +124,18 @@ function toInput(operation: Operation, texts: Texts, session: Session): object {
   const schema = inputOfCommand(operation);
   const given = needsInstall(operation, texts) ? { ...texts, install: 'default' } : texts;
   const nameOf = (field: string) => (operation.args.includes(field) ? `<${toKebab(field)}>` : optionOf(field));
+  return checkLine(session, schema, fromTexts(schema, given), nameOf);
+}
+
+/** The checked input. If a field does not fit, the command was used wrongly. */
+export function checkLine(
+  session: Session,
+  schema: Parameters<typeof checkInput<object>>[0],
+  input: object,
+  nameOf: (field: string) => string,
+): object {
   try {
-    return checkInput(schema, fromTexts(schema, given), nameOf);
+    return checkInput(schema, input, nameOf);
   } catch (error) {
     return session.misuse(toAppError(error).message);
   }
@@ -180,7 +186,7 @@ function printAnswer(
 }
 
 /** No stranger's text may break a line, move the cursor or colour the terminal. */
-function stripAll(value: unknown): unknown {
+export function stripAll(value: unknown): unknown {
   if (typeof value === 'string') return stripControl(value);
   if (Array.isArray(value)) return value.map(stripAll);
   if (typeof value !== 'object' || value === null) return value;

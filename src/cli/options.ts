@@ -75,7 +75,7 @@ export function wait(description: string): Input<number> {
   return { term: '<duration>', description, absent: 60_000, isDefault: true, shown: '60s', parse: toDuration };
 }
 
-function toDuration(text: string): number {
+export function toDuration(text: string): number {
   const ms = toDurationMs(text);
   if (ms === undefined) throw new InvalidArgumentError('a duration such as 30s, 5m, 24h or 7d');
   return ms;

@@ -4,8 +4,19 @@ import { InvalidArgumentError } from 'commander';
 import { AppError } from '../domain/errors.ts';
 import { stripControl } from '../lib/text.ts';
 import { toDurationMs } from '../lib/units.ts';
+import type { Control } from '../sandbox/controls.ts';
 import type { WantedFaults } from '../sandbox/faults/faults-schema.ts';
-import { type Input, option, repeatedOption, toAmount, toCount, type ValuesOf } from './options.ts';
+import { type CreateCommand, defineCommand, type Given } from './define-command.ts';
+import {
+  type Input,
+  type Inputs,
+  option,
+  repeatedOption,
+  toAmount,
+  toCount,
+  type ValuesOf,
+  withDefault,
+} from './options.ts';
 import type { Session, Terminal } from './session.ts';
 
 interface RunOptions extends FaultOptions {
@@ -47,19 +58,65 @@ export async function runSandbox(options: RunOptions, { terminal }: Session): Pr
   await sandbox.stop();
 }
 
+export const defaultPort = 8799;
+const defaultUrl = `http://127.0.0.1:${defaultPort}`;
+
+const url = withDefault('<url>', 'Where the sandbox answers', defaultUrl, toUrl);
+export const local = 'a sandbox is named with --url';
+
+interface ControlCommand<Arguments extends Inputs, Options extends Inputs> {
+  name: string;
+  description: string;
+  arguments?: Arguments;
+  options?: Options;
+  /** @returns the sandbox's answer, and the lines for people */
+  act(given: Given<Arguments, Options & { url: typeof url }>, ask: Ask): Promise<[data: unknown, ...lines: string[]]>;
+}
+
+/** What a control answers. */
+export type Made<Name extends keyof Control> = ReturnType<Control[Name]>;
+
+/** Sends a request to the control at this path: with a body to change something, without one to read. */
+type Ask = <T = unknown>(path: readonly string[], body?: object) => Promise<T>;
+
+/** A command that acts as a customer or an employer at a running sandbox. */
+export function control<
+  Arguments extends Inputs = Record<never, never>,
+  Options extends Inputs = Record<never, never>,
+>({ options, act, ...declared }: ControlCommand<Arguments, Options>): CreateCommand {
+  return defineCommand<Arguments, Options & { url: typeof url }>({
+    ...declared,
+    options: { url, ...(options as Options) },
+    run:
+      async () =>
+      async (given, { terminal }) => {
+        const [data, ...lines] = await act(given, (path, body) => askSandbox(terminal, String(given.url), path, body));
+        return { data, text: () => lines.map(stripControl).join('\n') };
+      },
+    local,
+    json: 'print the answer as JSON instead of text',
+  });
+}
+
+function toUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:/.test(text)) return text;
+  throw new InvalidArgumentError(`an address such as ${defaultUrl} is needed`);
+}
+
 /** Sends a request to a running sandbox: with a body to change something, without one to read. */
-export async function askSandbox<T>({ signal }: Terminal, url: string, path: string, body?: object): Promise<T> {
-  const response = await fetch(new URL(`/sandbox${path}`, url), {
+async function askSandbox<T>({ signal }: Terminal, at: string, path: readonly string[], body?: object): Promise<T> {
+  const address = new URL(`/sandbox/${path.map(encodeURIComponent).join('/')}`, at);
+  const response = await fetch(address, {
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]),
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   }).catch((error: unknown) => {
-    const message = `No sandbox answers at ${url}; start one with: gangway sandbox`;
+    const message = `No sandbox answers at ${at}; start one with: gangway sandbox`;
     throw new AppError('unavailable', message, { cause: error });
   });
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok && answer !== undefined) return answer as T;
-  throw toRefusal(url, response.status, answer);
+  throw toRefusal(at, response.status, answer);
 }
 
 const answerTimeoutMs = 10_000;

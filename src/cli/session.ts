@@ -51,7 +51,7 @@ export interface Sessions {
 
 /** The process as a command sees it. stdout is data, stderr is for people. `signal` stops the command. */
 export interface Terminal {
-  stdout: NodeJS.WritableStream;
+  stdout: NodeJS.WritableStream & { isTTY?: boolean };
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
   stdin: NodeJS.ReadStream;
   signal: AbortSignal;
@@ -61,12 +61,14 @@ interface PrintedError {
   message: string;
   /** `usage`: the command was used wrongly. `failed`: a part of the work failed. */
   code: ErrorCode | 'usage' | 'failed';
+  /** What another system said of it, for `--json` only. */
+  details?: unknown;
 }
 
 /** A line on stderr; with `--json`, an object. */
-export function printError({ stderr }: Terminal, { message, code }: PrintedError, json: boolean): void {
+export function printError({ stderr }: Terminal, { message, code, details }: PrintedError, json: boolean): void {
   const error = maskText(message);
-  stderr.write(json ? `${JSON.stringify({ error, code })}\n` : `gangway: ${error}\n`);
+  stderr.write(json ? `${JSON.stringify({ error, code, details })}\n` : `gangway: ${error}\n`);
 }
 
 const [drawEveryMs, lineEveryMs] = [100, 1000];

@@ -4,7 +4,7 @@ import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
 import { listLiveLinks } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Publication } from '../marketplace/record-schema.ts';
+import type { Publication } from '../marketplace/source-records.ts';
 import { outsideOf } from '../memberships/wall.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { decideClaim, decideGuideline, type PublicationName, type Verdict } from './decide-guideline.ts';

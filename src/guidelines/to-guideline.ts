@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { dropTrailing, stripControl } from '../lib/text.ts';
-import type { Publication } from '../marketplace/record-schema.ts';
+import type { Publication } from '../marketplace/source-records.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 
 /** Guidelines consist of the few kinds of blocks that every tool can show. None of them can run code. */

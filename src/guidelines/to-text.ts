@@ -1,6 +1,6 @@
 import type { Capabilities } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Publication } from '../marketplace/record-schema.ts';
+import type { Publication } from '../marketplace/source-records.ts';
 import { isBlank } from './decide-guideline.ts';
 import { type Block, type Inline, maxChars, type TextRun, toGuideline, tooLong } from './to-guideline.ts';
 

@@ -26,7 +26,7 @@ export function createJobLinks(database: Database, install: string, configured: 
       if (provisioningMode === 'MANAGED_ADAPTER') {
         throw new AppError('invalid', 'The marketplace does not provision projects of your own account. Gangway does');
       }
-      if (jobId === undefined) throw new AppError('invalid', 'Say whose people work in the project: --job <id>');
+      if (jobId == null) throw new AppError('invalid', 'Say whose people work in the project: --job <id>');
       const made = await inTransaction(database, (tx) => insert(tx, jobId, externalProjectId));
       if (made !== undefined) return toLink(made.linkId, jobId, externalProjectId);
       throw new AppError('conflict', `Job ${jobId} is already linked to project ${externalProjectId}`);

@@ -4,8 +4,8 @@ import { type Hold, withLock } from '../db/lock.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { TokenRecord } from '../marketplace/record-schema.ts';
 import { type Grant, isGranted, type Source, type TokenCalls } from '../marketplace/source.ts';
+import type { TokenRecord } from '../marketplace/source-records.ts';
 import type { InstallRegistry } from './install-registry.ts';
 import { findReplacement, type Replacement, saveReplacement, tokenDigest } from './replaced-token-store.ts';
 

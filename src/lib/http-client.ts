@@ -24,6 +24,8 @@ export interface HttpRequest {
   onHeaders?: (headers: Headers, status: number) => void;
   /** Called with the other system's id of a successful request, which its support asks for. */
   onRequestId?: (requestId: string) => void;
+  /** What the body of a refusal says besides its error, for the message. */
+  explain?: (body: unknown) => readonly string[];
   timeoutMs: number;
   maxBytes: number;
   signal?: AbortSignal;
@@ -179,14 +181,12 @@ const codeByStatus = new Map<number, ErrorCode>([
   [429, 'rate_limited'],
 ]);
 
-function toHttpError(response: Response, text: string, { purpose, secrets = [] }: HttpRequest): AppError {
+function toHttpError(response: Response, text: string, request: HttpRequest): AppError {
+  const { purpose, secrets = [], explain = () => [] } = request;
   const { status } = response;
   const code = codeByStatus.get(status) ?? (status >= 500 ? 'unavailable' : 'invalid');
-  const { error, requestId, details } = readEnvelope(text);
-  const says = [
-    ...(error === undefined ? [] : [maskText(error, secrets).slice(0, maxSaidChars)]),
-    ...explainRefusal(details),
-  ];
+  const { error, requestId, body } = readEnvelope(text);
+  const says = [...(error === undefined ? [] : [maskText(error, secrets).slice(0, maxSaidChars)]), ...explain(body)];
   const said = says.length === 0 ? '' : `: ${maskText(says.join('; '), secrets)}`;
   return new AppError(code, `Could not ${purpose}: answered ${status}${said}`, {
     status,
@@ -196,19 +196,19 @@ function toHttpError(response: Response, text: string, { purpose, secrets = [] }
 }
 
 /**
- * The marketplace sends `{error, code, requestId, details}`. Tools send `error`, `detail` or `message`, a text, a list of
- * texts, or nothing.
+ * The marketplace sends `{error, code, requestId, details}`, or OAuth's `{error, error_description}`. Tools send `error`,
+ * `detail` or `message`, a text, a list of texts, or nothing.
  */
-function readEnvelope(text: string): { error?: string; requestId?: string; details?: unknown } {
+function readEnvelope(text: string): { error?: string; requestId?: string; body?: unknown } {
   try {
-    const answer = JSON.parse(text) as unknown;
-    const { error, detail, message, requestId, details } = Object(answer) as Record<string, unknown>;
-    const [alone] = [answer].flat();
-    const said = error ?? detail ?? message ?? alone;
+    const body = JSON.parse(text) as unknown;
+    const { error_description, error, detail, message, requestId } = Object(body) as Record<string, unknown>;
+    const [alone] = [body].flat();
+    const said = error_description ?? error ?? detail ?? message ?? alone;
     return {
       ...(typeof said === 'string' && { error: said }),
       ...(typeof requestId === 'string' && { requestId }),
-      details,
+      body,
     };
   } catch {
     return {};
@@ -216,29 +216,6 @@ function readEnvelope(text: string): { error?: string; requestId?: string; detai
 }
 
 const maxSaidChars = 200;
-const mostScopes = 20;
-
-/** What a person must do first, according to the marketplace (spec: part A section 7). */
-function explainRefusal(details: unknown): string[] {
-  const { reason, claimUrl, featureKey, unknownScopes } = Object(details) as Record<string, unknown>;
-  const says: string[] = [];
-  if (reason === 'account_claim_required') {
-    says.push(`the account must be claimed first${isWebUrl(claimUrl) ? `, at ${claimUrl}` : ''}`);
-  }
-  if (isShort(featureKey)) says.push(`the feature ${featureKey} is off for the account: ask the marketplace for it`);
-  if (Array.isArray(unknownScopes)) {
-    says.push(`it knows no scope ${unknownScopes.filter(isShort).slice(0, mostScopes).join(', ')}`);
-  }
-  return says;
-}
-
-function isShort(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= maxSaidChars;
-}
-
-function isWebUrl(value: unknown): value is string {
-  return isShort(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? '');
-}
 
 const longestRetryAfterMs = 3_600_000;
 

@@ -20,7 +20,7 @@ export interface RestOptions {
  */
 export type RestToken = string | ((signal: AbortSignal, refused?: string) => Promise<string>);
 
-type OfRequest = 'body' | 'onHeaders' | 'onRequestId' | 'timeoutMs' | 'maxBytes';
+type OfRequest = 'body' | 'onHeaders' | 'onRequestId' | 'explain' | 'timeoutMs' | 'maxBytes';
 
 export interface RestCall<T> extends Pick<Partial<HttpRequest>, OfRequest> {
   /** `GET` by default. */

@@ -1,21 +1,10 @@
 import { AppError } from '../domain/errors.ts';
-import type {
-  Budget,
-  Contract,
-  CreatedEndpoint,
-  CreatedToken,
-  Endpoint,
-  EndpointChanges,
-  Grant,
-  Link,
-  NewEndpoint,
-  NewToken,
-  Participant,
-  PendingPayment,
-  Publication,
-  TokenRecord,
-  UsageAnswer,
-} from './record-schema.ts';
+import type { tokens } from './contract/account.ts';
+import type { Approval } from './contract/contracts.ts';
+import type { Input, Sent } from './contract/operation.ts';
+import type { Contract, Link, platformContracts, projectLinks, webhookEndpoints } from './contract/platform.ts';
+import type { Budget, Endpoint } from './contract/records.ts';
+import type { Grant, Participant, PendingPayment, Publication, TokenRecord, UsageAnswer } from './source-records.ts';
 
 export type { Budget, Contract, Grant, Link, Participant, UsageAnswer };
 
@@ -120,9 +109,10 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
    * Must not be repeated: after a failure without a `status` below 500, an endpoint may exist whose secret is lost. List
    * the endpoints before the next attempt.
    *
+   * @returns with the secret, which the marketplace shows only this once
    * @throws AppError `conflict` if there are too many endpoints
    */
-  createEndpoint(wanted: NewEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
+  createEndpoint(wanted: NewEndpoint, signal: AbortSignal): Promise<{ endpoint: Endpoint; secret: string }>;
   /** Changes the given fields; `ACTIVE` enables the endpoint again. The secret never changes. */
   updateEndpoint?(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<Endpoint>;
   /** Pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint */
@@ -150,9 +140,10 @@ export interface TokenCalls {
    * Must not be repeated: after a failure without a `status` below 500, a token may exist whose secret is lost. It can be
    * found by its name.
    *
+   * @returns with the secret, which the marketplace shows only this once
    * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
    */
-  createToken(wanted: NewToken, signal: AbortSignal): Promise<CreatedToken>;
+  createToken(wanted: NewToken, signal: AbortSignal): Promise<{ token: TokenRecord; secret: string }>;
   /** Takes effect at once, and cannot be undone. May be repeated. @throws AppError `not_found` for an unknown token */
   revokeToken(tokenId: string, signal: AbortSignal): Promise<void>;
 }
@@ -197,15 +188,12 @@ export interface OptionalScopes {
   remedy(install: string): string;
 }
 
-export interface NewLink {
-  /** At most 200 characters. */
-  externalProjectId: string;
-  externalProjectName?: string;
-  externalProjectUrl?: string;
-  /** `PARTNER_WEBHOOK` by default. */
-  provisioningMode?: 'PARTNER_WEBHOOK' | 'MANAGED_ADAPTER';
-  jobId?: string;
-}
+/** Its mode is `PARTNER_WEBHOOK` by default. */
+export type NewLink = Input<typeof projectLinks.create>;
+type NewEndpoint = Sent<typeof webhookEndpoints.create>;
+export type EndpointChanges = Omit<Sent<typeof webhookEndpoints.update>, 'endpointId'>;
+/** Without `expiresAt`, it never expires. */
+type NewToken = Required<Sent<typeof tokens.create>>;
 
 export interface ContractFilter {
   status: 'active' | 'ended';
@@ -231,15 +219,7 @@ export interface UnreadLink {
 }
 
 /** The total of a trainer on a day. A count that is left out keeps its stored value. */
-export interface UsageEntry {
-  /** `2026-03-15` */
-  workDate: string;
-  totalSeconds?: number;
-  tasksCompleted?: number;
-  labelsCompleted?: number;
-  workerOpentrainUserId?: string;
-  externalReportId?: string;
-}
+export type UsageEntry = Input<typeof platformContracts.usage>['entries'][number];
 
 export interface UpdatesPage {
   updates: Update[];
@@ -257,12 +237,9 @@ export interface Update {
 }
 
 /** A contract's end that a person must confirm. */
-export interface EndApproval {
-  id: string;
-  status: 'pending' | 'confirmed' | 'declined' | 'expired';
+export interface EndApproval extends Pick<Approval, 'id' | 'status' | 'expiresAt'> {
   /** Where a person confirms or declines it. */
   url: string | null;
-  expiresAt: string | null;
 }
 
 /** A difference between the marketplace's description of its API and what Gangway relies on. */

@@ -4,8 +4,8 @@ import { isEventType } from '../domain/event.ts';
 import { mapAtOnce } from '../lib/lists.ts';
 import { maskText } from '../lib/mask.ts';
 import { isPlainBeyondLoopback } from '../lib/url.ts';
-import type { Endpoint } from '../marketplace/record-schema.ts';
 import { type Deviation, type Grant, notableDriftMs, type Source } from '../marketplace/source.ts';
+import type { Endpoint } from '../marketplace/source-records.ts';
 import { endpointUrlOf, isAt } from '../subscription/decide-subscription.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import {

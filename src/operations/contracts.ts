@@ -272,7 +272,9 @@ export async function endAtMarketplace(
   await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end-at-marketplace', `${install}/${id}`));
   const approval = await source.endContract(id, signal);
   if (approval !== null) onApproval(approval);
-  const decided = approval === null || !follows ? approval : await follow(source, approval, signal);
+  const { readApproval } = source;
+  const isFollowed = approval !== null && follows && readApproval !== undefined;
+  const decided = isFollowed ? await followApproval(readApproval, approval, signal) : approval;
   const outcome = decided === null ? 'ended' : toOutcome(decided);
   if (outcome === 'ended') await inTransaction(database, (tx) => wantRead(tx, [install], by.at));
   return { install, contractId: id, outcome, approval: decided };
@@ -284,18 +286,24 @@ async function requireScope(source: Source, install: string, signal: AbortSignal
   throw new AppError('forbidden', `The token of ${install} lacks the scope ${scope}: ${source.remedies.scopeMissing}`);
 }
 
-async function follow({ readApproval }: Source, first: EndApproval, signal: AbortSignal): Promise<EndApproval> {
+/** @returns the approval as it was last read; it is pending only if the signal ended the wait */
+export async function followApproval<T extends Pick<EndApproval, 'id' | 'status'>>(
+  read: (id: string, signal: AbortSignal) => Promise<T>,
+  first: T,
+  signal: AbortSignal,
+): Promise<T> {
   let approval = first;
   for (let restMs = firstRestMs; approval.status === 'pending'; restMs = Math.min(restMs * 2, longestRestMs)) {
     await sleep(restMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted || readApproval === undefined) return approval;
-    approval = await readApproval(approval.id, signal).catch((error: unknown) => keepFollowing(error, approval));
+    if (signal.aborted) return approval;
+    approval = await read(approval.id, signal).catch((error: unknown) => keepFollowing(error, approval, signal));
   }
   return approval;
 }
 
 /** A person has three days to decide, and the marketplace may be down for a while meanwhile. */
-function keepFollowing(error: unknown, approval: EndApproval): EndApproval {
+function keepFollowing<T>(error: unknown, approval: T, { aborted }: AbortSignal): T {
+  if (aborted) return approval;
   if (error instanceof AppError && (error.code === 'unavailable' || error.code === 'rate_limited')) return approval;
   throw error;
 }

@@ -8,10 +8,13 @@ import { theInstall } from './values.ts';
 
 /** A field of the input, which a path, a query, a form and a command line write as text. */
 export interface Field {
-  type: 'text' | 'number' | 'flag' | 'list';
+  /** Only JSON can write a nested field. */
+  type: 'text' | 'number' | 'flag' | 'list' | 'nested';
   isRequired: boolean;
   /** The allowed words; undefined if any text is allowed. */
   choices: readonly string[] | undefined;
+  /** Of a list. */
+  items?: Field;
   /** The default. */
   preset: unknown;
   description: string;
@@ -38,12 +41,18 @@ function fieldOf(schema: z.ZodType): Field {
     const preset = schema.def.defaultValue;
     return { ...inner, isRequired: false, preset, description: description || inner.description };
   }
-  return { type: typeOf(schema), isRequired: true, choices: choicesOf(schema), preset: undefined, description };
+  const field: Field = { type: 'text', isRequired: true, choices: undefined, preset: undefined, description };
+  if (schema instanceof z.ZodArray) return toList(field, fieldOf(schema.element as z.ZodType));
+  return { ...field, type: typeOf(schema), choices: choicesOf(schema) };
+}
+
+function toList(field: Field, items: Field): Field {
+  return { ...field, type: items.type === 'nested' ? 'nested' : 'list', choices: items.choices, items };
 }
 
 function typeOf(schema: z.ZodType): Field['type'] {
   if (schema instanceof z.ZodNumber) return 'number';
-  if (schema instanceof z.ZodArray) return 'list';
+  if ([z.ZodObject, z.ZodRecord, z.ZodUnknown].some((nested) => schema instanceof nested)) return 'nested';
   const isTrue = schema instanceof z.ZodLiteral && schema.value === true;
   return isTrue || schema instanceof z.ZodBoolean ? 'flag' : 'text';
 }
@@ -79,7 +88,7 @@ export function fromTexts(
 }
 
 function fromText(field: Field | undefined, given: string | readonly string[]): unknown {
-  if (field?.type === 'list') return [given].flat().map((one) => toNumber(one));
+  if (field?.type === 'list') return [given].flat().map((one) => fromText(field.items, one));
   if (typeof given !== 'string') return given;
   if (field?.type === 'number') return toNumber(given);
   if (field?.type === 'flag' && ['true', 'false'].includes(given)) return given === 'true';

@@ -1,107 +1,156 @@
-import { randomUUID } from 'node:crypto';
-import express, { type RequestHandler, type Router } from 'express';
+import { createHash, randomUUID } from 'node:crypto';
+import express, { type RequestHandler, type Response, type Router } from 'express';
+import { methodOf, type Operation, pathOf, type Received } from '../marketplace/contract/operation.ts';
+import type { PersonalToken, SandboxAccount } from './employer/account.ts';
 import { Refusal, requestIdHeader } from './error-response.ts';
 import { meetCall, sendAnswer } from './faults/api-faults.ts';
-import type { FaultTarget } from './faults/fault-dice.ts';
+import { type FaultTarget, nameOf } from './faults/fault-dice.ts';
 import type { Marketplace } from './marketplace.ts';
-import type { RecordSchema, RequestSchema } from './platform-request-schema.ts';
+import { parseRequest } from './parse-request.ts';
+import type { SandboxInstall } from './sandbox-state.ts';
 
-export type Operation = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
-
-/** An operation as it is served, and as `openapi.json` describes it. */
-export interface ApiRoute<Caller extends ApiCaller> {
-  /** Such as `GET /contracts/{id}/budget`, below the base address. */
-  operation: Operation;
-  /** One of these is needed. Without scopes, any valid token is enough. */
-  scopes?: readonly string[];
-  query?: RecordSchema;
-  body?: RequestSchema<unknown>;
-  /** Otherwise a body is required if the operation has one. */
-  isBodyOptional?: true;
-  answer: RecordSchema;
-  /** The answer of a list in a marketplace with cursors. Without cursors, the query has no `cursor`. */
-  page?: RecordSchema;
-  /** The answer if a person must confirm first, which is sent with 202. */
-  accepted?: RecordSchema;
-  /** 200 by default. */
-  status?: 201;
-  /** Refusals that follow neither from the path nor from the schemas. */
-  refusals?: readonly number[];
-  /** @throws AppError */
-  run(call: ApiCall & Caller): object;
-}
-
-export interface ApiCaller {
-  /** The install or the account. */
-  ownerId: string;
+/** A call whose token, scope, feature and claim are valid. */
+interface Call {
+  marketplace: Marketplace;
   /** The scopes of the token. */
   scopes: readonly string[];
 }
-
-/** A call whose token and scope are valid. */
-export interface ApiCall {
-  marketplace: Marketplace;
-  /** The `{id}` of the path; empty if it has none. */
-  id: string;
-  /** The `{number}` of the path; empty if it has none. */
-  number: string;
-  query: unknown;
-  body: unknown;
+export interface InstallCall extends Call {
+  install: SandboxInstall;
 }
+export interface AccountCall extends Call {
+  account: SandboxAccount;
+  token: PersonalToken;
+}
+
+/** A call without a token. */
+export type AnyCall = Pick<Call, 'marketplace'>;
+
+/** With what the caller sends to one operation. */
+export type CallOf<One extends Operation, Caller = AccountCall> = Caller & { input: Received<One> };
+
+/** What an operation of the contract does. */
+export interface Route {
+  operation: Operation;
+  /** Refuses an address before the token is checked. */
+  check?: Check | undefined;
+  run(call: never): object;
+}
+
+type Check = (address: Record<string, unknown>) => void;
+type Run<Caller, One extends Operation> = (call: CallOf<One, Caller>) => object;
+
+function forCaller<Caller>() {
+  return <One extends Operation>(operation: One, run: Run<Caller, One>, check?: Check): Route => ({
+    operation,
+    run,
+    check,
+  });
+}
+
+export const forInstall = forCaller<InstallCall>();
+export const forAccount = forCaller<AccountCall>();
+export const forAnyone = forCaller<AnyCall>();
+
+/** The answer of an operation whose answer is no JSON. */
+export class FileAnswer {
+  readonly headers: Record<string, string>;
+  readonly bytes: Uint8Array;
+
+  constructor(headers: Record<string, string>, bytes: Uint8Array) {
+    this.headers = headers;
+    this.bytes = bytes;
+  }
+}
+
+/** Who calls: an install, an account, or empty for anyone. */
+export interface Admitted extends Call {
+  ownerId: string;
+}
+
+/** @throws AppError if the token is not valid, or not enough for this operation */
+type Admit = (marketplace: Marketplace, authorization: string | undefined, operation: Operation) => Admitted;
 
 /** `write` includes `read` of the same family. */
 export function isGranted(scopes: readonly string[], scope: string): boolean {
   return scopes.some((held) => held === scope || held.replace(/:write$/, ':read') === scope);
 }
 
-export function requireScope(granted: readonly string[], required: readonly string[] | undefined): void {
-  if (required === undefined || required.some((scope) => isGranted(granted, scope))) return;
-  const details = { requiredScopes: required, grantedScopes: granted };
-  throw new Refusal('forbidden', `The token lacks the scope ${required.join(' or ')}`, details);
+export function requireScopes(granted: readonly string[], { scopes }: Operation): void {
+  const unmet = scopes.find((scope) => !scope.split('|').some((one) => isGranted(granted, one)));
+  if (unmet === undefined) return;
+  const requiredScopes = scopes.flatMap((scope) => scope.split('|'));
+  const details = { requiredScopes, grantedScopes: granted };
+  throw new Refusal('forbidden', `The token lacks the scope ${unmet.replaceAll('|', ' or ')}`, details);
 }
 
-export interface Api<Caller extends ApiCaller, Route extends ApiRoute<Caller>> {
-  routes: readonly Route[];
-  /** @throws AppError if the token is not valid, or not enough for this route */
-  admit(marketplace: Marketplace, authorization: string | undefined, route: Route): Caller;
-  describe(hasCursors: boolean): object;
-}
-
-export function createApiRouter<Caller extends ApiCaller, Route extends ApiRoute<Caller>>(
-  marketplace: Marketplace,
-  { routes, admit, describe }: Api<Caller, Route>,
-): Router {
-  const { dice, options } = marketplace;
+export function createApiRouter(marketplace: Marketplace, routes: readonly Route[], admit: Admit): Router {
   const router = express.Router();
   router.use(nameRequest);
-  router.get('/openapi.json', (_request, response) => {
-    response.json(describe(options.cursors === true));
-  });
-  for (const route of routes) {
-    /** Before the body is read, so that a caller without the right learns nothing about the body. */
-    const meet: RequestHandler = async ({ headers }, response, next) => {
-      const caller = admit(marketplace, headers.authorization, route);
-      const target = dice.nameCall(caller.ownerId, route.operation);
-      await meetCall(dice, target, response);
-      Object.assign(response.locals, { caller, target });
-      next();
-    };
-    const answer: RequestHandler = ({ params, query, body }, response) => {
-      const { caller, target } = response.locals as { caller: Caller; target: FaultTarget };
-      const named = { id: String(params['id'] ?? ''), number: String(params['number'] ?? '') };
-      const answered = route.run({ marketplace, ...caller, ...named, query, body });
-      const isAccepted = route.accepted?.safeParse(answered).success === true;
-      sendAnswer(dice, target, response, isAccepted ? 202 : (route.status ?? 200), answered);
-    };
-    const { method, path } = splitOperation(route.operation);
-    router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), meet, readJson, answer);
+  // By path, so that `{` comes after every letter: a word of the path wins over a field.
+  for (const route of [...routes].sort((one, other) => (pathOf(one.operation) < pathOf(other.operation) ? -1 : 1))) {
+    addRoute(router, marketplace, route, admit);
   }
   return router;
 }
 
-export function splitOperation(operation: Operation): { method: 'get' | 'post' | 'patch' | 'delete'; path: string } {
-  const [method = '', path = ''] = operation.split(' ');
-  return { method: method.toLowerCase() as 'get', path };
+function addRoute(router: Router, marketplace: Marketplace, { operation, run, check }: Route, admit: Admit): void {
+  const { dice } = marketplace;
+  const hasToken = operation.credential === 'personal' || operation.credential === 'platform';
+  /** Before the body is read, so that a caller without the right learns nothing about the body. */
+  const meet: RequestHandler = async ({ headers, params, query }, response, next) => {
+    Object.assign(response.locals, { errors: operation.errors, isFile: operation.isFile });
+    if (operation.isFile) response.set(guardsOfFiles);
+    check?.({ ...query, ...params });
+    const caller = hasToken
+      ? admit(marketplace, headers.authorization, operation)
+      : { marketplace, scopes: [], ownerId: '' };
+    const target: FaultTarget = dice.nameCall(caller.ownerId, nameOf(operation.address));
+    if (operation.credential !== 'none') await meetCall(dice, target, response);
+    Object.assign(response.locals, { caller, target });
+    next();
+  };
+  const answer: RequestHandler = (request, response) => {
+    const { caller, target } = response.locals as { caller: Admitted; target: FaultTarget };
+    const { params, query, body } = request;
+    const sent = ['GET', 'DELETE'].includes(methodOf(operation)) ? query : (body ?? {});
+    const act = () => run({ ...caller, input: { ...parseRequest(operation, sent), ...params } } as never);
+    const key = operation.idempotency === 'header' ? request.header('idempotency-key') : undefined;
+    const answered =
+      key === undefined ? act() : once(marketplace, `${caller.ownerId} ${operation.id} ${key}`, [params, body], act);
+    if (answered instanceof FileAnswer) return sendFile(response, answered);
+    const isWaiting = operation.isConfirmed && 'approval' in answered;
+    sendAnswer(dice, target, response, isWaiting ? 202 : operation.status, answered);
+  };
+  const path = pathOf(operation).replaceAll(/\{(\w+)\}/g, ':$1');
+  router[methodOf(operation).toLowerCase() as 'get'](path, meet, readJson, answer);
+}
+
+/** On each answer of an operation with a file, so that no browser runs it or keeps it (spec: part B section 4.2). */
+const guardsOfFiles = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'Cache-Control': 'no-store',
+};
+
+/** Chunked, without its length. */
+function sendFile(response: Response, { headers, bytes }: FileAnswer): void {
+  response.writeHead(200, headers);
+  response.write(bytes);
+  response.end();
+}
+
+/** The same key with the same request returns the first answer; with another one it is refused (spec: part A section 8). */
+function once({ state }: Marketplace, key: string, request: unknown, act: () => object): object {
+  const digest = createHash('sha256').update(JSON.stringify(request)).digest('hex');
+  const known = state.answers.get(key);
+  if (known === undefined) {
+    const answer = act();
+    state.answers.set(key, { digest, answer });
+    return answer;
+  }
+  if (known.digest === digest) return known.answer;
+  throw new Refusal('conflict', 'The Idempotency-Key was used for another request', {});
 }
 
 /** The id to quote to support, which is also in the body of errors. */
@@ -111,4 +160,4 @@ const nameRequest: RequestHandler = (_request, response, next) => {
 };
 
 /** Every body is read as JSON, whatever its content type. */
-const readJson: RequestHandler = express.json({ type: () => true, strict: false, limit: '1mb' });
+const readJson: RequestHandler = express.json({ type: () => true, strict: false, limit: '2mb' });

@@ -1,4 +1,4 @@
-import type { Budget, PaymentType } from './platform-answer-schema.ts';
+import { toPublicMilestone } from './public-shapes.ts';
 import type { BudgetWarning, SandboxContract } from './sandbox-state.ts';
 
 const thresholds: readonly { warning: BudgetWarning; fraction: number }[] = [
@@ -6,24 +6,28 @@ const thresholds: readonly { warning: BudgetWarning; fraction: number }[] = [
   { warning: 'DEPLETED', fraction: 1 },
 ];
 
-export function budgetOf(contract: SandboxContract): Budget {
+export type Budget = ReturnType<typeof budgetOf>;
+
+export function budgetOf(contract: SandboxContract) {
   const { paymentType } = contract.job;
   const consumed = sumUsage(contract);
-  const fundedVolume = sum(contract.milestones.map(({ volume }) => volume));
-  const consumedVolume = { PAY_PER_HOUR: consumed.hours, PAY_PER_LABEL: consumed.labels };
-  const spent = isMetered(paymentType) ? consumedVolume[paymentType] : 0;
+  const funded = contract.milestones.filter(({ status }) => status !== 'NOT_FUNDED');
+  const fundedVolume = sum(funded.map(({ volume }) => volume));
+  const active = funded.find(({ status }) => status === 'ACTIVE_FUNDED');
+  const volumes = { PAY_PER_HOUR: consumed.hours, PAY_PER_LABEL: consumed.labels, FIXED_PRICE: 0 };
+  const spent = paymentType === null ? 0 : volumes[paymentType];
   const consumedFraction = fundedVolume > 0 ? spent / fundedVolume : 0;
   return {
     contractId: contract.id,
     paymentType,
     state: thresholds.findLast(({ fraction }) => consumedFraction >= fraction)?.warning ?? 'OK',
     fundedVolume,
-    fundedAmountUsd: sum(contract.milestones.map(({ amountUsd }) => amountUsd)),
+    fundedAmountUsd: sum(funded.map(({ amountUsd }) => amountUsd)),
     consumed,
     consumedVolume: spent,
     remainingVolume: Math.max(0, fundedVolume - spent),
     consumedFraction,
-    activeMilestone: contract.milestones.find(({ status }) => status === 'ACTIVE_FUNDED') ?? null,
+    activeMilestone: active === undefined ? null : toPublicMilestone(active),
     lastUsageAt: contract.lastUsageAt,
   };
 }
@@ -38,11 +42,7 @@ export function planWarnings(before: Budget, after: Budget, contract: SandboxCon
     .map(({ warning }) => warning);
 }
 
-function isMetered(paymentType: PaymentType | null): paymentType is Exclude<PaymentType, 'FIXED_PRICE'> {
-  return paymentType !== null && paymentType !== 'FIXED_PRICE';
-}
-
-function sumUsage(contract: SandboxContract): Budget['consumed'] {
+function sumUsage(contract: SandboxContract) {
   const days = [...contract.usage.values()];
   const seconds = sum(days.map(({ totalSeconds }) => totalSeconds));
   return {

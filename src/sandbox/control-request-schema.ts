@@ -1,10 +1,15 @@
 import { z } from 'zod';
-import { audiences, bindingKinds, employerEventTypes, employerScopes } from './employer/employer-answer-schema.ts';
-import { paymentTypes, provisioningModes, scopes } from './platform-answer-schema.ts';
+import { personalScopes } from '../marketplace/contract/account.ts';
+import { ApprovalStatus, contracts } from '../marketplace/contract/contracts.ts';
+import { feedTypes } from '../marketplace/contract/events.ts';
+import { audiences, bindingKinds, publications, workspaceRoles } from '../marketplace/contract/instructions.ts';
+import { platformScopes, projectLinks } from '../marketplace/contract/platform.ts';
+import { paymentTypes } from '../marketplace/contract/records.ts';
+import { attachmentReasons } from '../marketplace/contract/refusals.ts';
 
 /** The requests of the controls. Unknown keys are refused, because they are typos. */
 
-const Scopes = z.array(z.enum(scopes));
+const Scopes = z.array(z.enum(platformScopes));
 
 export const NewInstall = z.strictObject({
   /** An existing employer; a new one by default. */
@@ -16,19 +21,32 @@ export const NewInstall = z.strictObject({
   /** Given by default. */
   piiConsent: z.boolean().optional(),
 });
-export type NewInstall = z.input<typeof NewInstall>;
 
 export const NewAccount = z.strictObject({
   /** An existing employer; a new one by default. */
   organizationId: z.string().min(1).optional(),
   /** The scopes of its token; all by default. */
-  scopes: z.array(z.enum(employerScopes)).optional(),
+  scopes: z.array(z.enum(personalScopes)).optional(),
   /** True by default. */
   isClaimed: z.boolean().optional(),
   /** Such as `public_api_webhooks`; all are on by default. */
   featuresOff: z.array(z.string()).optional(),
+  name: z.string().optional(),
+  ownerEmail: z.email().nullable().optional(),
 });
 export type NewAccount = z.input<typeof NewAccount>;
+
+export const AccountSwitches = z.strictObject({
+  hasCard: z.boolean().optional(),
+  hasTeam: z.boolean().optional(),
+  /** Replaces those that are off. */
+  featuresOff: z.array(z.string()).optional(),
+});
+
+export const Registration = z.strictObject({
+  /** Null lets agents register again. */
+  refusal: z.enum(['anonymous_not_enabled', 'rate_limit_exceeded']).nullable(),
+});
 
 export const NewJob = z.strictObject({
   /** Any install of the employer who offers the job, or their account. */
@@ -38,9 +56,8 @@ export const NewJob = z.strictObject({
   /** Paid per hour by default. */
   paymentType: z.enum(paymentTypes).nullable().optional(),
 });
-export type NewJob = z.input<typeof NewJob>;
 
-export const HiredTrainer = z.strictObject({
+const HiredTrainer = z.strictObject({
   /** A known trainer keeps the fields that are left out. */
   opentrainUserId: z.string().min(1).optional(),
   displayName: z.string().min(1).optional(),
@@ -48,7 +65,27 @@ export const HiredTrainer = z.strictObject({
   /** Null if the managed address does not exist yet. */
   workEmail: z.email().nullable().optional(),
 });
-export type HiredTrainer = z.input<typeof HiredTrainer>;
+
+const Interview = z.strictObject({
+  /** Null while it is going on; 80 by default. */
+  score: z.number().nullable().optional(),
+  summary: z.string().optional(),
+  messages: z.array(z.strictObject({ role: z.enum(['interviewer', 'candidate']), content: z.string() })),
+});
+
+export const NewProposal = z.strictObject({
+  jobId: z.string(),
+  /** A new trainer by default. */
+  trainer: HiredTrainer.optional(),
+  coverLetter: z.string().optional(),
+  /** An hour, a label or the whole, depending on how the job is paid; 20 by default. */
+  rateUsd: z.number().positive().optional(),
+  isNotFit: z.boolean().optional(),
+  /** Why this person cannot be hired or invited; they can by default. */
+  refusal: z.enum(['not_a_freelancer', 'freelancer_unavailable']).optional(),
+  /** None by default. */
+  interview: Interview.optional(),
+});
 
 export const Hire = z.strictObject({
   jobId: z.string(),
@@ -59,22 +96,14 @@ export const Hire = z.strictObject({
   /** One new trainer by default. The events name the first. */
   trainers: z.array(HiredTrainer).min(1).optional(),
 });
-export type Hire = z.input<typeof Hire>;
 
 export const End = z.strictObject({
   /** Now by default. */
   endDate: z.iso.datetime().optional(),
 });
-export type End = z.input<typeof End>;
 
-export const Funding = z.strictObject({
-  name: z.string().min(1).optional(),
-  /** In hours or labels, depending on how the job is paid; 10 by default. */
-  volume: z.number().nonnegative().optional(),
-  /** 200 by default. */
-  amountUsd: z.number().nonnegative().optional(),
-});
-export type Funding = z.input<typeof Funding>;
+/** Hours or labels, depending on how the job is paid: 10 for 200 US dollars by default. */
+export const Funding = contracts.createMilestone.in.partial().strict();
 
 export const Replacement = z.strictObject({
   /** The `opentrainUserId` of the trainer who leaves. */
@@ -82,15 +111,10 @@ export const Replacement = z.strictObject({
   /** None by default: a contract may have no trainer. */
   joins: HiredTrainer.optional(),
 });
-export type Replacement = z.input<typeof Replacement>;
 
+const linkFields = { jobId: true, externalProjectId: true, provisioningMode: true } as const;
 /** Fields that are left out keep their value. */
-export const Relink = z.strictObject({
-  jobId: z.string().min(1).nullable().optional(),
-  externalProjectId: z.string().min(1).max(200).optional(),
-  provisioningMode: z.enum(provisioningModes).optional(),
-});
-export type Relink = z.input<typeof Relink>;
+export const Relink = projectLinks.create.in.pick(linkFields).partial().strict();
 
 /** Fields that are left out keep their value. */
 export const WorkEmail = z.strictObject({
@@ -99,19 +123,18 @@ export const WorkEmail = z.strictObject({
   /** Whether employers see it; true by default. */
   isShared: z.boolean().optional(),
 });
-export type WorkEmail = z.input<typeof WorkEmail>;
 
 export const FeedNews = z.strictObject({
-  type: z.enum(employerEventTypes),
+  type: z.enum(feedTypes),
   resourceId: z.string(),
   jobId: z.string().nullable().default(null),
   data: z.record(z.string(), z.unknown()),
 });
-export type FeedNews = z.input<typeof FeedNews>;
 
 export const Resolve = z
-  .strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) })
+  .strictObject({ status: ApprovalStatus.exclude(['pending']) })
   .transform(({ status }) => status);
+export type Resolution = z.output<typeof Resolve>;
 
 export const Bill = z.strictObject({
   /** 200 by default. */
@@ -121,11 +144,9 @@ export const Bill = z.strictObject({
   /** None by default, as the specification shows none. */
   paymentUrl: z.string().optional(),
 });
-export type Bill = z.input<typeof Bill>;
 
 /** Paid by default. */
 export const Settle = z.strictObject({ outcome: z.enum(['paid', 'cancelled']).optional() });
-export type Settle = z.input<typeof Settle>;
 
 const NewPage = z.strictObject({
   title: z.string(),
@@ -138,32 +159,72 @@ const NewPage = z.strictObject({
 });
 
 const NewBinding = z.strictObject({
-  kind: z.enum(bindingKinds).default('JOB'),
+  /** `JOB` by default. */
+  kind: z.enum(bindingKinds).optional(),
   targetId: z.string(),
-  precedence: z.int().default(0),
+  precedence: z.int().optional(),
 });
+export type NewBinding = z.input<typeof NewBinding>;
 
 export const NewManual = z.strictObject({
-  title: z.string().default('How to label'),
-  audience: z.enum(audiences).default('WORKER'),
-  bindings: z.array(NewBinding).default([]),
+  title: z.string().optional(),
+  audience: z.enum(audiences).optional(),
+  bindings: z.array(NewBinding).optional(),
   pages: z.array(NewPage).min(1),
 });
-export type NewManual = z.input<typeof NewManual>;
 
 /** Replaces all bindings of a manual. */
-export const NewBindings = z.strictObject({ bindings: z.array(NewBinding) });
-export type NewBindings = z.input<typeof NewBindings>;
+export const NewBindings = NewManual.pick({ bindings: true }).required();
 
 /** Fields that are left out keep their value. */
 export const PageEdit = z.strictObject({ title: z.string().optional(), content: z.unknown().optional() });
-export type PageEdit = z.input<typeof PageEdit>;
 
-export const NewPublication = z.strictObject({
-  audiences: z.array(z.enum(audiences)).min(1).default(['WORKER']),
-  note: z.string().nullable().default(null),
+/** The present pages for workers by default. */
+export const NewPublication = publications.create.in.partial().strict();
+
+/** Why a conversation takes no message of the employer; null if it does. */
+export const SendRefusal = z.strictObject({
+  refusal: z
+    .enum(['employer_first_message_required', 'message_policy_blocked', 'read_only_conversation', 'message_blocked'])
+    .nullable(),
 });
-export type NewPublication = z.input<typeof NewPublication>;
+
+const NewAttachment = z.strictObject({
+  fileName: z.string().default('notes.txt'),
+  contentBase64: z.base64().default(''),
+  /** What the sender says that it is. */
+  declaredType: z.string().nullable().default(null),
+  source: z.enum(['PRIVATE_STORAGE', 'LEGACY_EXTERNAL']).default('PRIVATE_STORAGE'),
+  /** Why its bytes cannot be read; null if they can. */
+  refusal: z.enum(attachmentReasons).nullable().default(null),
+});
+export type NewAttachment = z.output<typeof NewAttachment>;
+
+export const NewMessage = z.strictObject({
+  /** The first trainer in the conversation by default. */
+  senderUserId: z.string().optional(),
+  body: z.string().default('Hello'),
+  attachments: z.array(NewAttachment).default([]),
+});
+
+export const MessageState = z.strictObject({ state: z.enum(['SENT', 'DELETED', 'HIDDEN', 'SENDER_HIDDEN']) });
+
+export const NewChannel = z.strictObject({ participants: z.array(z.string()) });
+
+export const NewMail = z.strictObject({
+  messageId: z.string().nullable().default(null),
+  milestoneId: z.string().nullable().default(null),
+  recipientUserId: z.string().default('usr_unknown'),
+  /** It is only shown masked. */
+  recipient: z.email().default('trainer@example.com'),
+  status: z.enum(['SENT', 'DELIVERED', 'UNKNOWN']).default('SENT'),
+  bccCount: z.int().min(0).default(0),
+  /** The recipient complained about it now. That is evidence of its own, beside the status. */
+  isComplained: z.boolean().default(false),
+});
+export type NewMail = z.output<typeof NewMail>;
+
+export const RoleOfCaller = z.strictObject({ role: z.enum(workspaceRoles).nullable() });
 
 export const Consent = z.strictObject({ piiConsent: z.boolean() }).transform(({ piiConsent }) => piiConsent);
 

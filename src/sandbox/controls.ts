@@ -4,13 +4,17 @@ import * as contracts from './contract-control.ts';
 import * as wants from './control-request-schema.ts';
 import { advance, idle } from './dispatcher.ts';
 import * as accounts from './employer/account-control.ts';
+import * as approvals from './employer/approvals.ts';
 import { employerRoutes } from './employer/employer-api.ts';
+import { authRoutes } from './employer/identity-routes.ts';
 import * as manuals from './employer/manual-control.ts';
+import * as messages from './employer/message-control.ts';
+import { nameOf } from './faults/fault-dice.ts';
 import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
 import * as installs from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
+import { type ControlSchema, parseControl } from './parse-request.ts';
 import { platformRoutes } from './platform-api.ts';
-import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 import { removeLiveLink, replaceLiveLink } from './project-link-route.ts';
 import { findIn } from './sandbox-state.ts';
 import { takeDeliverySnapshots, takeSnapshot } from './snapshot.ts';
@@ -30,6 +34,7 @@ const controls = {
   relink: control('/links/:id/relink', replaceLiveLink, wants.Relink),
 
   createJob: control('/jobs', contracts.createJob, wants.NewJob),
+  propose: control('/proposals', contracts.propose, wants.NewProposal),
   hire: control('/contracts', contracts.hire, wants.Hire),
   endContract: control('/contracts/:id/end', contracts.endContract, wants.End),
   raiseMistakenEnd: control('/contracts/:id/mistaken-end', contracts.raiseMistakenEnd),
@@ -37,18 +42,30 @@ const controls = {
   replaceParticipant: control('/contracts/:id/replace-participant', contracts.replaceParticipant, wants.Replacement),
 
   createAccount: control('/accounts', accounts.createAccount, wants.NewAccount),
+  claimAccount: control('/accounts/:id/claim', accounts.claimAccount),
+  setAccount: control('/accounts/:id/set', accounts.setAccount, wants.AccountSwitches),
+  setRegistration: control('/registration', accounts.setRegistration, wants.Registration),
   revokeAccountTokens: control('/accounts/:id/revoke-tokens', accounts.revokeAccountTokens),
   raiseNews: control('/accounts/:id/news', accounts.raiseNews, wants.FeedNews),
   setWorkEmail: control('/trainers/:id/work-email', accounts.setWorkEmail, wants.WorkEmail),
   billContract: control('/contracts/:id/bill', accounts.billContract, wants.Bill),
   settlePayment: control('/payments/:id/settle', accounts.settlePayment, wants.Settle),
-  resolveApproval: control('/approvals/:id/resolve', accounts.resolveApproval, wants.Resolve),
+  resolveApproval: control('/approvals/:id/resolve', approvals.resolveApproval, wants.Resolve),
 
   createManual: control('/accounts/:id/manuals', manuals.createManual, wants.NewManual),
   editPage: control('/pages/:id/edit', manuals.editPage, wants.PageEdit),
   publishManual: control('/manuals/:id/publish', manuals.publishManual, wants.NewPublication),
   bindManual: control('/manuals/:id/bind', manuals.bindManual, wants.NewBindings),
   archiveManual: control('/manuals/:id/archive', manuals.archiveManual),
+
+  openChannel: control('/jobs/:id/channel', messages.openChannel, wants.NewChannel),
+  writeMessage: control('/conversations/:id/messages', messages.writeMessage, wants.NewMessage),
+  restrictConversation: control('/conversations/:id/refusal', messages.restrictConversation, wants.SendRefusal),
+  setMessageState: control('/messages/:id/state', messages.setMessageState, wants.MessageState),
+  observeMail: control('/jobs/:id/mails', messages.observeMail, wants.NewMail),
+
+  addAsset: control('/accounts/:id/assets', manuals.addAsset),
+  setWorkspaceRole: control('/workspaces/:id/role', manuals.setWorkspaceRole, wants.RoleOfCaller),
 
   advance: control('/advance', advance, wants.Advance),
   idle: control('/idle', idle),
@@ -59,61 +76,33 @@ type Act<Wanted> =
   | ((marketplace: Marketplace, id: string, wanted: Wanted) => object)
   | ((marketplace: Marketplace, wanted: Wanted) => object);
 
-function control<Wanted, Does extends Act<Wanted>>(path: string, act: Does, schema?: RequestSchema<Wanted>) {
-  return { path, act, schema: schema ?? wants.Nothing };
+function control<Wanted, Does extends Act<Wanted>>(path: string, act: Does, schema?: ControlSchema<Wanted>) {
+  return { path, act, schema: (schema ?? wants.Nothing) as ControlSchema<unknown> };
 }
 
-async function answerControl(
-  marketplace: Marketplace,
-  { path, act, schema }: { path: string; act: (...all: never[]) => object; schema: RequestSchema<unknown> },
-  id: string,
-  body: unknown,
-): Promise<object> {
-  const wanted = parseRequest(schema, body);
-  const run = act as (marketplace: Marketplace, ...wanted: unknown[]) => object;
-  return await (path.includes(':id') ? run(marketplace, id, wanted) : run(marketplace, wanted));
-}
+/** In process only, or with another path. */
+const others = { setFaults, snapshot: takeSnapshot, listDeliveries: takeDeliverySnapshots };
+
+type Acts = { [Name in keyof typeof controls]: (typeof controls)[Name]['act'] } & typeof others;
 
 /** Without the marketplace argument. A control that waits returns nothing in process. */
 type Method<Does> = Does extends (marketplace: Marketplace, ...wanted: infer Wanted) => infer Done
   ? (...wanted: Wanted) => Done extends Promise<unknown> ? Promise<void> : Done
   : never;
 
-export type Control = { [Name in keyof typeof controls]: Method<(typeof controls)[Name]['act']> } & {
-  /** Replaces the faults of one install or of all; without `faults`, ends them. */
-  setFaults: Method<typeof setFaults>;
-  snapshot: Method<typeof takeSnapshot>;
-  listDeliveries: Method<typeof takeDeliverySnapshots>;
-};
+export type Control = { [Name in keyof Acts]: Method<Acts[Name]> };
+
+type Run = (marketplace: Marketplace, ...given: unknown[]) => object;
 
 export function createControl(marketplace: Marketplace): Control {
-  const acts = Object.entries(controls).map(([name, { act }]) => {
-    const run = act as (marketplace: Marketplace, ...wanted: unknown[]) => unknown;
-    return [name, (...wanted: unknown[]) => run(marketplace, ...wanted)];
-  });
-  return {
-    ...(Object.fromEntries(acts) as Pick<Control, keyof typeof controls>),
-    setFaults: (installId, faults) => setFaults(marketplace, installId, faults),
-    snapshot: () => takeSnapshot(marketplace),
-    listDeliveries: () => takeDeliverySnapshots(marketplace),
-  };
+  const acts = [...Object.entries(controls).map(([name, { act }]) => [name, act]), ...Object.entries(others)];
+  const methods = acts.map(([name, act]) => [name, (...given: unknown[]) => (act as Run)(marketplace, ...given)]);
+  return Object.fromEntries(methods) as Control;
 }
 
-export interface FaultsInForce {
-  /** Null for all installs. */
-  installId: string | null;
-  faults: Faults;
-}
-
-/**
- * Replaces the faults of one install, one employer's account, or all. Without `wanted`, ends them.
- */
-function setFaults(
-  { state, dice }: Marketplace,
-  installId: string | undefined,
-  wanted: WantedFaults = {},
-): FaultsInForce {
-  const { faults = {} } = parseRequest(SetFaults, { faults: wanted });
+/** Replaces the faults of one install, one employer's account, or all. Without `wanted`, ends them. */
+function setFaults({ state, dice }: Marketplace, installId?: string, wanted: WantedFaults = {}) {
+  const { faults = {} } = parseControl(SetFaults, { faults: wanted });
   if (installId !== undefined && !state.accounts.has(installId)) findIn(state.installs, 'install', installId);
   requireOperations(faults);
   dice.setFaults(installId, faults);
@@ -122,10 +111,11 @@ function setFaults(
 
 /** A fault of an unknown operation would never happen, without an explanation. */
 function requireOperations(faults: Faults): void {
-  const known: string[] = [...new Set([...platformRoutes, ...employerRoutes].map(({ operation }) => operation))];
-  const all: [string, Fault | undefined][] = Object.entries(faults);
-  for (const [kind, fault] of all) {
-    const unknown = fault?.operations?.find((operation) => !known.includes(operation));
+  const routes = [...platformRoutes, ...employerRoutes, ...authRoutes];
+  const withCaller = routes.filter(({ operation }) => operation.credential !== 'none');
+  const known: string[] = [...new Set(withCaller.map(({ operation }) => nameOf(operation.address)))];
+  for (const [kind, fault] of Object.entries<Fault | undefined>(faults)) {
+    const unknown = fault?.operations?.find((operation) => !known.includes(nameOf(operation)));
     if (unknown === undefined) continue;
     const problem = `no operation "${unknown}"; there are ${known.join(', ')}`;
     throw new AppError('invalid', `faults.${kind}.operations: ${problem}`);
@@ -136,13 +126,14 @@ function requireOperations(faults: Faults): void {
 export function createControlRouter(marketplace: Marketplace): Router {
   const router = express.Router();
   router.use(refuseRemote, express.json({ type: () => true }));
-  for (const control of Object.values(controls)) {
-    router.post(control.path, async ({ params, body }, response) => {
-      response.json(await answerControl(marketplace, control, String(params['id'] ?? ''), body ?? {}));
+  for (const { path, act, schema } of Object.values(controls)) {
+    router.post(path, async ({ params, body }, response) => {
+      const wanted = parseControl(schema, body ?? {});
+      response.json(await (act as Run)(marketplace, ...Object.values(params), wanted));
     });
   }
   router.post('/faults', ({ body }, response) => {
-    const { installId, faults } = parseRequest(SetFaults, body ?? {});
+    const { installId, faults } = parseControl(SetFaults, body ?? {});
     response.json(setFaults(marketplace, installId, faults));
   });
   router.get('/state', (_request, response) => {

@@ -1,9 +1,10 @@
-import { toInstant } from '../lib/clock.ts';
+import { Refusal } from './error-response.ts';
 import type { Marketplace } from './marketplace.ts';
 import {
   type Attempt,
   type Delivery,
   deliveriesOfEndpoint,
+  endpointsOfInstall,
   type SandboxEndpoint,
   type SandboxState,
 } from './sandbox-state.ts';
@@ -24,17 +25,11 @@ const maxConsecutiveFailures = 10;
  */
 export function settleAttempt(state: SandboxState, delivery: Delivery, attempt: Attempt, nowMs: number): void {
   delivery.attempts.push(attempt);
-  if (isAccepted(attempt)) markDelivered(delivery);
-  else markFailed(state, delivery, attempt.at, nowMs);
-}
-
-function isAccepted({ httpStatus }: Attempt): boolean {
-  return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
-}
-
-function markDelivered(delivery: Delivery): void {
-  if (delivery.status !== 'DISCARDED') delivery.status = 'DELIVERED';
-  if (delivery.endpoint.status === 'ACTIVE') delivery.endpoint.consecutiveFailures = 0;
+  const { endpoint } = delivery;
+  const isAccepted = Math.floor((attempt.httpStatus ?? 0) / 100) === 2;
+  if (isAccepted && delivery.status !== 'DISCARDED') delivery.status = 'DELIVERED';
+  if (isAccepted && endpoint.status === 'ACTIVE') endpoint.consecutiveFailures = 0;
+  if (!isAccepted) markFailed(state, delivery, attempt.at, nowMs);
 }
 
 function markFailed(state: SandboxState, delivery: Delivery, at: string, nowMs: number): void {
@@ -54,42 +49,41 @@ function postpone(delivery: Delivery, nowMs: number): void {
   else delivery.dueAtMs = nowMs + waitMs;
 }
 
-/** @param owner an install or an employer's account */
+/** @param owner an install or an employer's account. @throws Refusal if it has as many as it may have */
 export function createEndpoint(
-  { state, ids, clock }: Marketplace,
+  { state, ids, now, options }: Marketplace,
   owner: { id: string },
   audience: SandboxEndpoint['audience'],
   { url, eventTypes }: Pick<SandboxEndpoint, 'url' | 'eventTypes'>,
 ): SandboxEndpoint {
+  const limit = options.endpointsPerInstall ?? 10;
+  if (endpointsOfInstall(state, owner).length >= limit) {
+    throw new Refusal('conflict', `There are ${limit} endpoints, which is the limit`, { limit });
+  }
   const endpoint: SandboxEndpoint = {
     id: ids.next(audience === 'platform' ? 'whe' : 'wh'),
     installId: owner.id,
     audience,
     url,
-    eventTypes,
+    eventTypes: [...new Set(eventTypes)],
     status: 'ACTIVE',
     secret: ids.nextCredential('whsec'),
-    createdAt: toInstant(clock.now()),
-    consecutiveFailures: 0,
-    disabledAt: null,
-    disabledReason: null,
+    createdAt: now(),
+    ...unharmed,
   };
   state.endpoints.set(endpoint.id, endpoint);
   return endpoint;
 }
 
+const unharmed = { consecutiveFailures: 0, disabledAt: null, disabledReason: null };
+
 export function disableEndpoint(state: SandboxState, endpoint: SandboxEndpoint, reason: string, at: string): void {
-  endpoint.status = 'DISABLED';
-  endpoint.disabledAt = at;
-  endpoint.disabledReason = reason;
+  Object.assign(endpoint, { status: 'DISABLED', disabledAt: at, disabledReason: reason });
   closePending(state, endpoint, 'FAILED');
 }
 
 export function enableEndpoint(endpoint: SandboxEndpoint): void {
-  endpoint.status = 'ACTIVE';
-  endpoint.consecutiveFailures = 0;
-  endpoint.disabledAt = null;
-  endpoint.disabledReason = null;
+  Object.assign(endpoint, { status: 'ACTIVE', ...unharmed });
 }
 
 export function deleteEndpoint(state: SandboxState, endpoint: SandboxEndpoint): void {

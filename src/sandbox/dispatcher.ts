@@ -1,4 +1,3 @@
-import { toInstant } from '../lib/clock.ts';
 import { settleAttempt } from './delivery-rules.ts';
 import { distort, followAttempt } from './faults/delivery-faults.ts';
 import type { Marketplace } from './marketplace.ts';
@@ -65,9 +64,9 @@ export async function advance(marketplace: Marketplace, ms: number) {
 }
 
 async function attempt(marketplace: Marketplace, delivery: Delivery, signal: AbortSignal): Promise<void> {
-  const { state, clock, dice, timeline, options, inFlight } = marketplace;
-  const at = toInstant(clock.now());
-  const signed = signDelivery(delivery, options.headerPrefix ?? 'X-OpenTrain-', clock);
+  const { state, now, dice, timeline, options, inFlight } = marketplace;
+  const at = now();
+  const signed = signDelivery(delivery, options.headerPrefix ?? 'X-OpenTrain-', at);
   const { request, isCorrupted } = distort(dice, delivery, signed);
   const outcome = await sendDelivery(request, options.deliveryTimeoutMs ?? 10_000, signal);
   if (!signal.aborted) {

@@ -1,18 +1,15 @@
 import { AppError } from '../domain/errors.ts';
-import { toInstant } from '../lib/clock.ts';
-import type { NewInstall } from './control-request-schema.ts';
+import { platformScopes } from '../marketplace/contract/platform.ts';
 import type { Marketplace } from './marketplace.ts';
-import { scopes } from './platform-answer-schema.ts';
+import type { Wanted } from './parse-request.ts';
 import { raiseRevokedEvent } from './raise-events.ts';
 import { findIn, type SandboxInstall } from './sandbox-state.ts';
 
 /** Customers connect an install, give consent, disconnect and reconnect. */
 
-export type Reconnection = ReturnType<typeof reconnect>;
-
 /** The answer has the platform token, which is shown only here. */
-export function createInstall({ state, ids, clock }: Marketplace, wanted: NewInstall = {}) {
-  const granted = wanted.scopes ?? [...scopes];
+export function createInstall({ state, ids, now }: Marketplace, wanted: Wanted<'NewInstall'> = {}) {
+  const granted = wanted.scopes ?? [...platformScopes];
   const value = ids.nextCredential('ot_ptk');
   const install: SandboxInstall = {
     id: ids.next('ins'),
@@ -20,14 +17,8 @@ export function createInstall({ state, ids, clock }: Marketplace, wanted: NewIns
     organizationId: wanted.organizationId ?? ids.next('org'),
     scopes: granted,
     piiConsent: wanted.piiConsent ?? true,
-    createdAt: toInstant(clock.now()),
-    token: {
-      id: ids.next('tok'),
-      name: 'sandbox',
-      value,
-      scopes: wanted.tokenScopes ?? granted,
-      isRevoked: false,
-    },
+    createdAt: now(),
+    token: { id: ids.next('tok'), name: 'sandbox', value, scopes: wanted.tokenScopes ?? granted, isRevoked: false },
   };
   state.installs.set(install.id, install);
   return { installId: install.id, organizationId: install.organizationId, token: value };
@@ -56,15 +47,9 @@ export function revokeToken({ state }: Marketplace, installId: string) {
 
 /** Creates a new install of the same employer. Links and endpoints stay with the old one. */
 export function reconnect(marketplace: Marketplace, installId: string) {
-  const {
-    organizationId,
-    scopes: granted,
-    piiConsent,
-    token,
-  } = findIn(marketplace.state.installs, 'install', installId);
+  const { organizationId, scopes, piiConsent, token } = findIn(marketplace.state.installs, 'install', installId);
   revokeInstall(marketplace, installId);
   revokeToken(marketplace, installId);
-  const tokenScopes = token.scopes;
-  const wanted = { organizationId, scopes: granted, tokenScopes, piiConsent };
+  const wanted = { organizationId, scopes, tokenScopes: token.scopes, piiConsent };
   return { ...createInstall(marketplace, wanted), revokedInstallId: installId };
 }

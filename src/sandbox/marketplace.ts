@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../lib/clock.ts';
-import { createFaultDice, type FaultDice } from './faults/fault-dice.ts';
-import { createSandboxState, type Delivery, type SandboxState } from './sandbox-state.ts';
+import { type Clock, instantIn, systemClock } from '../lib/clock.ts';
+import { createFaultDice } from './faults/fault-dice.ts';
+import { createSandboxState, type Delivery } from './sandbox-state.ts';
 import type { HeaderPrefix } from './send-delivery.ts';
 
 export interface MarketplaceOptions {
@@ -23,35 +23,27 @@ export interface MarketplaceOptions {
   endpointsPerInstall?: number;
 }
 
-export interface Marketplace {
-  options: MarketplaceOptions;
-  state: SandboxState;
-  ids: ReturnType<typeof createIds>;
-  clock: Clock;
-  dice: FaultDice;
-  timeline: ReturnType<typeof createTimeline>;
-  /** The unsettled deliveries. */
-  open: Set<Delivery>;
-  /** The attempts that have no outcome yet. */
-  inFlight: Map<Delivery, Promise<void>>;
-  /** Undefined while the sandbox is stopped. */
-  running: AbortController | undefined;
-  /** Cancels the timer of the next attempt. */
-  cancelTimer: () => void;
-}
+export type Marketplace = ReturnType<typeof createMarketplace>;
 
-export function createMarketplace(options: MarketplaceOptions): Marketplace {
+export function createMarketplace(options: MarketplaceOptions) {
   const { seed = randomUUID(), clock = systemClock, timeScale = 1 } = options;
   return {
+    /** Of the site, once it has started. */
+    url: '',
     options,
     state: createSandboxState(),
     ids: createIds(seed),
-    clock,
+    /** The present instant, or the one in so many milliseconds. */
+    now: (inMs = 0) => instantIn(clock, inMs),
     dice: createFaultDice(seed),
     timeline: createTimeline(timeScale),
-    open: new Set(),
-    inFlight: new Map(),
-    running: undefined,
+    /** The unsettled deliveries. */
+    open: new Set<Delivery>(),
+    /** The attempts that have no outcome yet. */
+    inFlight: new Map<Delivery, Promise<void>>(),
+    /** Undefined while the sandbox is stopped. */
+    running: undefined as AbortController | undefined,
+    /** Cancels the timer of the next attempt. */
     cancelTimer: () => {},
   };
 }

@@ -1,85 +1,76 @@
-import { type ApiRoute, splitOperation } from './api-router.ts';
-import { employerRoutes } from './employer/employer-api.ts';
-import { type Described, describeQuery, describeSchema, type Parameter } from './openapi-schema.ts';
-import { Failure } from './platform-answer-schema.ts';
-import { platformRoutes } from './platform-api.ts';
-import type { RecordSchema, RequestSchema } from './platform-request-schema.ts';
+import { z } from 'zod';
+import { fieldsOfPath, methodOf, type Operation, pathOf } from '../marketplace/contract/operation.ts';
+import { refusals } from '../marketplace/contract/refusals.ts';
+import type { Route } from './api-router.ts';
 
-type DescribedRoute = Omit<ApiRoute<never>, 'run'>;
+type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** What `/openapi.json` of the platform API answers. */
-export function describePlatformApi(hasCursors: boolean) {
-  const title = 'Annotation-platform API (Gangway sandbox)';
-  const api = describeApi(title, '/api/partner/v1', platformRoutes, hasCursors, 'platformToken');
-  const platformToken = { type: 'http', scheme: 'bearer', description: 'A token ot_ptk_…' };
-  return {
-    ...api,
-    paths: { '/openapi.json': { get: itself }, ...api.paths },
-    components: { ...api.components, securitySchemes: { platformToken } },
-  };
-}
-
-/** What `/openapi.json` of the employers' API answers. */
-export function describeEmployerApi(hasCursors: boolean) {
-  return describeApi('API for employers (Gangway sandbox)', '/api/public/v1', employerRoutes, hasCursors);
-}
-
-const itself = {
-  security: [],
-  responses: { 200: { description: 'OK', content: { 'application/json': { schema: { type: 'object' } } } } },
-};
-
-/** @param token the security scheme, which describes scopes and refusals too */
-function describeApi(
-  title: string,
-  url: string,
-  routes: readonly DescribedRoute[],
-  hasCursors: boolean,
-  token?: string,
-) {
-  const schemas: Described = {};
-  const paths: Record<string, Record<string, ReturnType<typeof describeRoute>>> = {};
-  for (const route of routes) {
-    const { method, path } = splitOperation(route.operation);
-    paths[path] = { ...paths[path], [method]: describeRoute(route, hasCursors, schemas, token) };
+/** What `/openapi.json` of an API answers. */
+export function describeApi(title: string, url: string, routes: readonly Pick<Route, 'operation'>[]) {
+  const paths: Record<string, Record<string, ReturnType<typeof describe>>> = {};
+  for (const { operation } of routes) {
+    const path = pathOf(operation);
+    paths[path] = { ...paths[path], [methodOf(operation).toLowerCase()]: describe(operation) };
   }
-  return { openapi: '3.1.0', info: { title, version: 'v1' }, servers: [{ url }], paths, components: { schemas } };
+  const token = { type: 'http', scheme: 'bearer', description: 'A token ot_pat_… or ot_ptk_…' };
+  const components = { securitySchemes: { token } };
+  return { openapi: '3.1.0', info: { title, version: 'v1' }, servers: [{ url }], paths, components };
 }
 
-function describeRoute(route: DescribedRoute, hasCursors: boolean, schemas: Described, token: string | undefined) {
-  const { scopes = [], query, body, isBodyOptional, status = 200, accepted, page } = route;
-  const answer = (hasCursors && page) || route.answer;
-  const sent = page !== undefined && !hasCursors ? query?.omit({ cursor: true }) : query;
-  const inPath = [...route.operation.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const toContent = (schema: RequestSchema<unknown>) => ({
-    'application/json': { schema: describeSchema(schema, schemas) },
-  });
-  const responses: [number, string, RecordSchema][] = [[status, 'Done', answer]];
-  if (accepted !== undefined) responses.push([202, 'A person must confirm it', accepted]);
-  if (token !== undefined) responses.push(...listRefusals(route));
+function describe(operation: Operation) {
+  const { purpose, credential, scopes, status, isConfirmed, isFile } = operation;
+  const sent = toJsonSchema(operation.in);
+  const isQuery = ['GET', 'DELETE'].includes(methodOf(operation));
+  const hasBody = !isQuery && Object.keys(sent.properties ?? {}).length > 0;
+  const inQuery = isQuery ? Object.entries(sent.properties ?? {}) : [];
+  const answer = isFile ? { 'application/octet-stream': {} } : toContent(toJsonSchema(operation.out));
   return {
-    ...(token !== undefined && { security: [{ [token]: scopes }] }),
+    summary: purpose,
+    security:
+      credential === 'none' || credential === 'claim' ? [] : [{ token: scopes.flatMap((one) => one.split('|')) }],
     parameters: [
-      ...inPath.map((name): Parameter => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...(sent ? describeQuery(sent) : []),
+      ...fieldsOfPath(operation).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...inQuery.map(([name, schema]) => ({ name, in: 'query', required: isRequired(sent, name), schema })),
     ],
-    ...(body && { requestBody: { required: isBodyOptional !== true, content: toContent(body) } }),
-    responses: Object.fromEntries(
-      responses.map(([code, description, schema]) => [code, { description, content: toContent(schema) }]),
-    ),
+    ...(hasBody && { requestBody: { required: (sent.required ?? []).length > 0, content: toContent(sent) } }),
+    responses: {
+      [status]: { description: 'Done', content: answer },
+      ...(isConfirmed && { 202: { description: 'A person must confirm it', content: answer } }),
+      ...Object.fromEntries(statusesOf(operation).map((code) => [code, { description: 'Refused', content: failure }])),
+    },
   };
 }
 
-const refusalNames: Record<number, string> = {
-  400: 'BAD_REQUEST',
-  401: 'UNAUTHORIZED',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  409: 'CONFLICT',
-};
+function isRequired({ required = [] }: JsonSchema, name: string): boolean {
+  return required.includes(name);
+}
 
-function listRefusals({ operation, query, body, refusals = [] }: DescribedRoute): [number, string, RecordSchema][] {
-  const ofInput = query || body ? [400] : [];
-  const ofId = operation.includes('{id}') ? [404] : [];
-  return [...ofInput, 401, 403, ...ofId, ...refusals].map((code) => [code, refusalNames[code] ?? '', Failure]);
+export function toJsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', override: leaveOut });
+  return described;
+}
+
+/** Omits the pattern of a date, which its format implies, and the bounds that every integer has in JavaScript. */
+function leaveOut({ jsonSchema }: { jsonSchema: JsonSchema }): void {
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}
+
+const toContent = (schema: object) => ({ 'application/json': { schema } });
+
+const text = { type: 'string' };
+const failure = toContent({
+  type: 'object',
+  properties: { error: text, code: text, requestId: text, error_description: text, details: { type: 'object' } },
+  required: ['error'],
+});
+
+function statusesOf({ address, credential, reasons, refusals: others, idempotency, in: sent }: Operation): number[] {
+  const ofInput = Object.keys(sent.shape).length > 0 ? [400] : [];
+  const ofToken = credential === 'personal' || credential === 'platform' ? [401, 403] : [];
+  const ofId = address.includes('{') ? [404] : [];
+  const ofKey = idempotency === 'header' ? [409] : [];
+  const all = [...ofInput, ...ofToken, ...ofId, ...ofKey, ...others, ...reasons.map((reason) => refusals[reason][0])];
+  return [...new Set(all)].sort((one, other) => one - other);
 }

@@ -1,22 +1,17 @@
 import { AppError } from '../domain/errors.ts';
-import { requireScope } from './api-router.ts';
+import type { Operation } from '../marketplace/contract/operation.ts';
+import { installs, platformOpenapi } from '../marketplace/contract/platform.ts';
+import { type Admitted, forAnyone, forInstall, type InstallCall, type Route, requireScopes } from './api-router.ts';
 import { contractRoutes } from './contract-route.ts';
 import type { Marketplace } from './marketplace.ts';
-import { CurrentInstall } from './platform-answer-schema.ts';
-import type { PlatformCaller, PlatformRoute } from './platform-route.ts';
+import { describeApi } from './openapi.ts';
 import { projectLinkRoutes } from './project-link-route.ts';
 import { toPublicInstall } from './public-shapes.ts';
 import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
 
-const installRoute: PlatformRoute = {
-  operation: 'GET /installs/current',
-  answer: CurrentInstall,
-  run: ({ install }) => ({ install: toPublicInstall(install) }),
-};
-
-/** The operations that need a token. */
-export const platformRoutes: readonly PlatformRoute[] = [
-  installRoute,
+export const platformRoutes: readonly Route[] = [
+  forAnyone(platformOpenapi.get, () => describeApi('Annotation-platform API', '/api/partner/v1', platformRoutes)),
+  forInstall(installs.current, ({ install }) => ({ install: toPublicInstall(install) })),
   ...projectLinkRoutes,
   ...contractRoutes,
   ...webhookEndpointRoutes,
@@ -24,21 +19,16 @@ export const platformRoutes: readonly PlatformRoute[] = [
 
 /** @throws AppError `unauthenticated` for an invalid token, `forbidden` for a revoked install or a missing scope */
 export function admitInstall(
-  { state }: Marketplace,
+  marketplace: Marketplace,
   authorization: string | undefined,
-  { scopes }: PlatformRoute,
-): PlatformCaller {
+  operation: Operation,
+): Partial<InstallCall> & Admitted {
   const value = /^Bearer (ot_ptk_\S+)$/i.exec(authorization ?? '')?.[1];
-  if (value === undefined) {
-    throw new AppError('unauthenticated', 'A bearer token that begins with ot_ptk_ is required');
-  }
-  const install = [...state.installs.values()].find(({ token }) => token.value === value);
+  const install = [...marketplace.state.installs.values()].find(({ token }) => token.value === value);
   if (install === undefined || install.token.isRevoked) {
-    throw new AppError('unauthenticated', 'The token is unknown or was revoked');
+    throw new AppError('unauthenticated', 'The token is missing, unknown or revoked');
   }
-  if (install.status !== 'ACTIVE') {
-    throw new AppError('forbidden', 'The install of this token is not ACTIVE');
-  }
-  requireScope(install.token.scopes, scopes);
-  return { ownerId: install.id, scopes: install.token.scopes, install };
+  if (install.status !== 'ACTIVE') throw new AppError('forbidden', 'The install of this token is not ACTIVE');
+  requireScopes(install.token.scopes, operation);
+  return { marketplace, ownerId: install.id, scopes: install.token.scopes, install };
 }

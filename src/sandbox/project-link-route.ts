@@ -1,75 +1,45 @@
 import { AppError } from '../domain/errors.ts';
-import { toInstant } from '../lib/clock.ts';
-import type { Relink } from './control-request-schema.ts';
+import type { Received } from '../marketplace/contract/operation.ts';
+import { projectLinks } from '../marketplace/contract/platform.ts';
+import { forInstall, type InstallCall, type Route } from './api-router.ts';
 import type { Marketplace } from './marketplace.ts';
-import { DeletedProjectLink, OneProjectLink, ProjectLinks } from './platform-answer-schema.ts';
-import { CreateProjectLink, parseRequest } from './platform-request-schema.ts';
-import type { PlatformCall, PlatformRoute } from './platform-route.ts';
+import type { Wanted } from './parse-request.ts';
 import { toPublicLink } from './public-shapes.ts';
 import { raiseLinkEvent } from './raise-events.ts';
-import { findIn, linksOfInstall, type SandboxInstall, type SandboxLink, type SandboxState } from './sandbox-state.ts';
+import { findIn, linksOfInstall, type SandboxInstall, type SandboxLink } from './sandbox-state.ts';
 
 /** Creates and deletes links, for the platform API and the controls. */
 
 const one = (link: SandboxLink) => ({ projectLink: toPublicLink(link) });
 
-export const projectLinkRoutes: PlatformRoute[] = [
-  { operation: 'GET /project-links', scopes: ['project-links:read'], answer: ProjectLinks, run: listLinks },
-  {
-    operation: 'POST /project-links',
-    scopes: ['project-links:write'],
-    body: CreateProjectLink,
-    status: 201,
-    answer: OneProjectLink,
-    refusals: [404, 409],
-    run: postLink,
-  },
-  {
-    operation: 'GET /project-links/{id}',
-    scopes: ['project-links:read'],
-    answer: OneProjectLink,
-    run: (call) => one(findLink(call)),
-  },
-  {
-    operation: 'DELETE /project-links/{id}',
-    scopes: ['project-links:write'],
-    answer: DeletedProjectLink,
-    run: removeLink,
-  },
+export const projectLinkRoutes: readonly Route[] = [
+  forInstall(projectLinks.list, ({ marketplace, install }) => ({
+    projectLinks: linksOfInstall(marketplace.state, install).reverse().map(toPublicLink),
+  })),
+  forInstall(projectLinks.create, ({ marketplace, install, input }) => one(createLink(marketplace, install, input))),
+  forInstall(projectLinks.get, (call) => one(findLink(call, call.input.linkId))),
+  forInstall(projectLinks.delete, (call) => {
+    const link = findLink(call, call.input.linkId);
+    deleteLink(call.marketplace, call.install, link);
+    return { ...one(link), deleted: true };
+  }),
 ];
 
-function postLink({ marketplace, install, body }: PlatformCall) {
-  return one(createLink(marketplace, install, parseRequest(CreateProjectLink, body)));
-}
-
-function listLinks({ marketplace, install }: PlatformCall) {
-  return { projectLinks: linksOfInstall(marketplace.state, install).reverse().map(toPublicLink) };
-}
-
-function removeLink(call: PlatformCall) {
-  const link = findLink(call);
-  deleteLink(call.marketplace, call.install, link);
-  return { ...one(link), deleted: true };
-}
-
-function findLink({ marketplace, install, id }: PlatformCall): SandboxLink {
+function findLink({ marketplace, install }: InstallCall, id: string): SandboxLink {
   const link = marketplace.state.links.get(id);
-  if (link?.installId !== install.id) {
-    throw new AppError('not_found', 'No project link with this id');
-  }
-  return link;
+  if (link?.installId === install.id) return link;
+  throw new AppError('not_found', 'No project link with this id');
 }
 
-type NewLink = Pick<
-  SandboxLink,
-  'jobId' | 'externalProjectId' | 'externalProjectName' | 'externalProjectUrl' | 'provisioningMode'
->;
+type NewLink = Received<typeof projectLinks.create>;
 
 function createLink(marketplace: Marketplace, install: SandboxInstall, wanted: NewLink): SandboxLink {
-  const { state, ids, clock } = marketplace;
+  const { state, ids, now } = marketplace;
   requireLinkable(marketplace, install, wanted);
-  const createdAt = toInstant(clock.now());
-  const link: SandboxLink = { ...wanted, id: ids.next('lnk'), installId: install.id, createdAt };
+  const { jobId = null, externalProjectId, provisioningMode = 'PARTNER_WEBHOOK' } = wanted;
+  const { externalProjectName = null, externalProjectUrl = null } = wanted;
+  const project = { jobId, externalProjectId, externalProjectName, externalProjectUrl, provisioningMode };
+  const link: SandboxLink = { id: ids.next('lnk'), installId: install.id, ...project, createdAt: now() };
   state.links.set(link.id, link);
   raiseLinkEvent(marketplace, 'project_link.created', install, link);
   return link;
@@ -77,14 +47,20 @@ function createLink(marketplace: Marketplace, install: SandboxInstall, wanted: N
 
 /** @param replaced the link that will be deleted first, so it is not counted */
 function requireLinkable(
-  { state, options }: Marketplace,
+  { state, options: { linksPerInstall: limit = 500 } }: Marketplace,
   install: SandboxInstall,
-  { jobId, externalProjectId }: Pick<NewLink, 'jobId' | 'externalProjectId'>,
+  { jobId = null, externalProjectId }: NewLink,
   replaced?: SandboxLink,
 ): void {
-  if (jobId !== null) requireOwnJob(state, install, jobId);
+  if (jobId !== null && state.jobs.get(jobId)?.organizationId !== install.organizationId) {
+    throw new AppError('not_found', 'No job with this id belongs to the employer');
+  }
   const others = linksOfInstall(state, install).filter((link) => link !== replaced);
-  requireRoom(others, externalProjectId, options.linksPerInstall ?? 500);
+  if (others.some((link) => link.externalProjectId === externalProjectId)) {
+    throw new AppError('conflict', 'This externalProjectId is linked already');
+  }
+  if (others.length < limit) return;
+  throw new AppError('conflict', `The install has ${limit} project links, which is the limit`);
 }
 
 /** Its contracts disappear from the list. Their trainers stay hired. */
@@ -100,14 +76,11 @@ export function removeLiveLink(marketplace: Marketplace, linkId: string) {
 }
 
 /** A link cannot be changed, so it is deleted and a new one is created. */
-export function replaceLiveLink(marketplace: Marketplace, linkId: string, changes: Relink = {}) {
+export function replaceLiveLink(marketplace: Marketplace, linkId: string, changes: Wanted<'Relink'> = {}) {
   const { link: replaced, install } = findLiveLink(marketplace, linkId);
-  const wanted = {
-    ...replaced,
-    jobId: changes.jobId === undefined ? replaced.jobId : changes.jobId,
-    externalProjectId: changes.externalProjectId ?? replaced.externalProjectId,
-    provisioningMode: changes.provisioningMode ?? replaced.provisioningMode,
-  };
+  const { jobId = replaced.jobId, externalProjectId = replaced.externalProjectId } = changes;
+  const { provisioningMode = replaced.provisioningMode } = changes;
+  const wanted = { ...replaced, jobId, externalProjectId, provisioningMode };
   // Before the deletion, so that a refused request changes nothing.
   requireLinkable(marketplace, install, wanted, replaced);
   deleteLink(marketplace, install, replaced);
@@ -120,18 +93,4 @@ function findLiveLink({ state }: Marketplace, linkId: string): { link: SandboxLi
   const install = findIn(state.installs, 'install', link.installId);
   if (install.status === 'ACTIVE') return { link, install };
   throw new AppError('conflict', `The install of project link ${linkId} is revoked`);
-}
-
-function requireOwnJob(state: SandboxState, install: SandboxInstall, jobId: string): void {
-  if (state.jobs.get(jobId)?.organizationId === install.organizationId) return;
-  throw new AppError('not_found', 'No job with this id belongs to the employer');
-}
-
-function requireRoom(links: SandboxLink[], externalProjectId: string, limit: number): void {
-  if (links.some((link) => link.externalProjectId === externalProjectId)) {
-    throw new AppError('conflict', 'This externalProjectId is linked already');
-  }
-  if (links.length >= limit) {
-    throw new AppError('conflict', `The install has ${limit} project links, which is the limit`);
-  }
 }

@@ -7,13 +7,13 @@ import express, { type Express, type RequestHandler } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import { createApiRouter } from './api-router.ts';
-import { type Control, createControl, createControlRouter } from './controls.ts';
+import { createControl, createControlRouter } from './controls.ts';
 import { startDelivering, stopDelivering } from './dispatcher.ts';
 import { admitAccount, employerRoutes } from './employer/employer-api.ts';
+import { authPath, authRoutes } from './employer/identity-routes.ts';
 import { answerError } from './error-response.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import { createMarketplace, type Marketplace, type MarketplaceOptions } from './marketplace.ts';
-import { describeEmployerApi, describePlatformApi } from './openapi.ts';
 import { admitInstall, platformRoutes } from './platform-api.ts';
 
 const platformPath = '/api/partner/v1';
@@ -27,21 +27,9 @@ export interface SandboxOptions extends MarketplaceOptions {
   faults?: WantedFaults;
 }
 
-interface SandboxAddress {
-  url: string;
-  /** The base URL of the platform API. */
-  baseUrl: string;
-  /** The base URL of the API for employers. */
-  employerBaseUrl: string;
-}
+export type Sandbox = ReturnType<typeof createSandbox>;
 
-export interface Sandbox extends Control {
-  /** After a stop, it listens on the same port again and continues the pending deliveries. */
-  start(): Promise<SandboxAddress>;
-  stop(): Promise<void>;
-}
-
-export function createSandbox(options: SandboxOptions = {}): Sandbox {
+export function createSandbox(options: SandboxOptions = {}) {
   const marketplace = createMarketplace(options);
   const control = createControl(marketplace);
   control.setFaults(undefined, options.faults);
@@ -51,11 +39,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   let server: HttpServer | undefined;
   return {
     ...control,
+    /** After a stop, it listens on the same port again and continues the pending deliveries. */
     async start() {
       server = createHttpServer({ host, port, listener, graceMs: 0 });
       const url = await server.start();
       port = Number(new URL(url).port);
+      marketplace.url = url;
       startDelivering(marketplace);
+      // The base URLs of the platform API and of the API for employers.
       return { url, baseUrl: `${url}${platformPath}`, employerBaseUrl: `${url}${employerPath}` };
     },
     async stop() {
@@ -71,10 +62,11 @@ function createApp(marketplace: Marketplace): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
-  const platformApi = { routes: platformRoutes, admit: admitInstall, describe: describePlatformApi };
-  const employerApi = { routes: employerRoutes, admit: admitAccount, describe: describeEmployerApi };
-  app.use(platformPath, createApiRouter(marketplace, platformApi), refuseUnknown('The platform API'));
-  app.use(employerPath, createApiRouter(marketplace, employerApi), refuseUnknown('The API'));
+  const platform = createApiRouter(marketplace, platformRoutes, admitInstall);
+  const employer = createApiRouter(marketplace, employerRoutes, admitAccount);
+  app.use(platformPath, platform, refuseUnknown('The platform API'));
+  app.use(employerPath, employer, refuseUnknown('The API'));
+  app.use(authPath, createApiRouter(marketplace, authRoutes, admitAccount), refuseUnknown('The agent API'));
   app.use('/sandbox', createControlRouter(marketplace));
   app.use(() => {
     throw new AppError('not_found', `The platform API is at ${platformPath}, the API for employers at ${employerPath}`);

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { Clock } from '../lib/clock.ts';
 import type { Delivery } from './sandbox-state.ts';
 
 export type HeaderPrefix = 'X-OpenTrain-' | 'X-Service-';
@@ -13,18 +12,15 @@ export interface DeliveryRequest {
   body: string | Buffer;
 }
 
-const userAgents = {
-  platform: 'OpenTrain-Partner-Webhooks/1.0',
-  employer: 'OpenTrain-Webhooks/1.0',
-};
+const userAgents = { platform: 'OpenTrain-Partner-Webhooks/1.0', employer: 'OpenTrain-Webhooks/1.0' };
 
 /** Every attempt has a new signature, because a receiver refuses a timestamp older than five minutes. */
 export function signDelivery(
   { id, type, body, endpoint }: Delivery,
   prefix: HeaderPrefix,
-  clock: Clock,
+  at: string,
 ): DeliveryRequest {
-  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const timestamp = Math.floor(Date.parse(at) / 1000);
   const digest = createHmac('sha256', endpoint.secret).update(`${timestamp}.${body}`).digest('hex');
   return {
     url: endpoint.url,

@@ -1,38 +1,37 @@
 import { budgetOf } from './budget.ts';
 import type { SandboxAccount } from './employer/account.ts';
-import { toRecord } from './employer/token-routes.ts';
+import { toRecord } from './employer/account-routes.ts';
+import { toRecord as toProposal } from './employer/hiring-routes.ts';
 import type { Marketplace } from './marketplace.ts';
-import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
+import { toPublicContract, toPublicInstall } from './public-shapes.ts';
 import type { Delivery, SandboxContract } from './sandbox-state.ts';
 
 /** The state of the marketplace, without tokens and secrets. */
-export type Snapshot = ReturnType<typeof takeSnapshot>;
-
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
     installs: [...state.installs.values()].map(toPublicInstall),
     accounts: [...state.accounts.values()].map(toPublicAccount),
     jobs: [...state.jobs.values()],
     projectLinks: [...state.links.values()],
+    proposals: [...state.proposals.values()].map(toProposal),
     contracts: [...state.contracts.values()].map((contract) => ({
       ...toPublicContract(contract),
       participants: contract.participants,
       budget: budgetOf(contract),
       usage: toDays(contract),
     })),
-    webhookEndpoints: [...state.endpoints.values()].map((endpoint) => ({
-      installId: endpoint.installId,
-      ...toPublicEndpoint(endpoint),
-    })),
+    webhookEndpoints: [...state.endpoints.values()].map(({ audience: _, secret: __, ...endpoint }) => endpoint),
     faults: { ...dice.faultsInForce(), happened: dice.listHappened() },
   });
 }
 
 /** Its jobs and contracts are in the lists of all jobs and contracts, with its id as their organization. */
 function toPublicAccount(account: SandboxAccount) {
-  const { id, ownerUserId, isClaimed, featuresOff, approvals, payments } = account;
+  const { id, ownerUserId, isClaimed, hasCard, hasTeam, featuresOff, approvals, topUps, payments } = account;
   const tokens = account.tokens.map((token) => ({ ...toRecord(account, token), refused: token.refused }));
-  return { id, ownerUserId, isClaimed, featuresOff: [...featuresOff], tokens, approvals, pendingPayments: payments };
+  const switches = { isClaimed, hasCard, hasTeam, featuresOff: [...featuresOff] };
+  const { attachmentReads } = account;
+  return { id, ownerUserId, ...switches, tokens, approvals, topUps, attachmentReads, pendingPayments: payments };
 }
 
 /** The reported totals, the earliest day first. */

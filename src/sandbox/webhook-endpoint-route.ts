@@ -1,69 +1,30 @@
 import { AppError } from '../domain/errors.ts';
-import { toInstant } from '../lib/clock.ts';
-import {
-  createEndpoint,
-  deleteEndpoint,
-  disableEndpoint,
-  enableEndpoint,
-  redeliveryWaitMs,
-  reopen,
-} from './delivery-rules.ts';
+import { webhookEndpoints } from '../marketplace/contract/platform.ts';
+import { type CallOf, forInstall, type InstallCall, type Route } from './api-router.ts';
+import * as rules from './delivery-rules.ts';
 import { queueDelivery, wake } from './dispatcher.ts';
-import { CreatedEndpoint, DeletedEndpoint, Endpoints, OneEndpoint, Redelivery } from './platform-answer-schema.ts';
-import { CreateWebhookEndpoint, parseRequest, Redeliver, UpdateWebhookEndpoint } from './platform-request-schema.ts';
-import type { PlatformCall, PlatformRoute } from './platform-route.ts';
 import { toPublicEndpoint } from './public-shapes.ts';
 import { deliveriesOfEndpoint, endpointsOfInstall, type SandboxEndpoint } from './sandbox-state.ts';
 
-const scopes = ['webhooks:manage'];
 const one = (endpoint: SandboxEndpoint) => ({ webhookEndpoint: toPublicEndpoint(endpoint) });
 
-export const webhookEndpointRoutes: PlatformRoute[] = [
-  { operation: 'GET /webhook-endpoints', scopes, answer: Endpoints, run: listEndpoints },
-  {
-    operation: 'POST /webhook-endpoints',
-    scopes,
-    body: CreateWebhookEndpoint,
-    status: 201,
-    answer: CreatedEndpoint,
-    refusals: [409],
-    run: postEndpoint,
-  },
-  {
-    operation: 'GET /webhook-endpoints/{id}',
-    scopes,
-    answer: OneEndpoint,
-    run: (call) => one(findEndpoint(call)),
-  },
-  {
-    operation: 'PATCH /webhook-endpoints/{id}',
-    scopes,
-    body: UpdateWebhookEndpoint,
-    answer: OneEndpoint,
-    run: updateEndpoint,
-  },
-  {
-    operation: 'DELETE /webhook-endpoints/{id}',
-    scopes,
-    answer: DeletedEndpoint,
-    run: removeEndpoint,
-  },
-  {
-    operation: 'POST /webhook-endpoints/{id}/redeliver',
-    scopes,
-    body: Redeliver,
-    answer: Redelivery,
-    run: redeliver,
-  },
+export const webhookEndpointRoutes: readonly Route[] = [
+  forInstall(webhookEndpoints.list, ({ marketplace, install }) => ({
+    webhookEndpoints: endpointsOfInstall(marketplace.state, install).reverse().map(toPublicEndpoint),
+  })),
+  forInstall(webhookEndpoints.create, postEndpoint),
+  forInstall(webhookEndpoints.get, (call) => one(findEndpoint(call, call.input.endpointId))),
+  forInstall(webhookEndpoints.update, updateEndpoint),
+  forInstall(webhookEndpoints.delete, (call) => {
+    const endpoint = findEndpoint(call, call.input.endpointId);
+    rules.deleteEndpoint(call.marketplace.state, endpoint);
+    return { ...one(endpoint), deleted: true };
+  }),
+  forInstall(webhookEndpoints.redeliver, redeliver),
 ];
 
-function postEndpoint({ marketplace, install, body }: PlatformCall) {
-  const wanted = parseRequest(CreateWebhookEndpoint, body);
-  const limit = marketplace.options.endpointsPerInstall ?? 10;
-  if (endpointsOfInstall(marketplace.state, install).length >= limit) {
-    throw new AppError('conflict', `The install has ${limit} endpoints, which is the limit`);
-  }
-  const endpoint = createEndpoint(marketplace, install, 'platform', wanted);
+function postEndpoint({ marketplace, install, input: wanted }: CallOf<typeof webhookEndpoints.create, InstallCall>) {
+  const endpoint = rules.createEndpoint(marketplace, install, 'platform', wanted);
   return {
     ...one(endpoint),
     secret: endpoint.secret,
@@ -71,35 +32,24 @@ function postEndpoint({ marketplace, install, body }: PlatformCall) {
   };
 }
 
-function listEndpoints({ marketplace, install }: PlatformCall) {
-  const endpoints = endpointsOfInstall(marketplace.state, install).reverse();
-  return { webhookEndpoints: endpoints.map(toPublicEndpoint) };
-}
-
-function updateEndpoint(call: PlatformCall) {
-  const { marketplace, body } = call;
-  const endpoint = findEndpoint(call);
-  const { url, eventTypes, status } = parseRequest(UpdateWebhookEndpoint, body);
+function updateEndpoint(call: CallOf<typeof webhookEndpoints.update, InstallCall>) {
+  const { marketplace, input } = call;
+  const { endpointId, url, eventTypes, status } = input;
+  const endpoint = findEndpoint(call, endpointId);
   endpoint.url = url ?? endpoint.url;
   endpoint.eventTypes = eventTypes ?? endpoint.eventTypes;
-  if (status === 'ACTIVE') enableEndpoint(endpoint);
+  if (status === 'ACTIVE') rules.enableEndpoint(endpoint);
   if (status === 'DISABLED' && endpoint.status === 'ACTIVE') {
-    disableEndpoint(marketplace.state, endpoint, 'Disabled by request', toInstant(marketplace.clock.now()));
+    rules.disableEndpoint(marketplace.state, endpoint, 'Disabled by request', marketplace.now());
   }
   wake(marketplace);
   return one(endpoint);
 }
 
-function removeEndpoint(call: PlatformCall) {
-  const endpoint = findEndpoint(call);
-  deleteEndpoint(call.marketplace.state, endpoint);
-  return { ...one(endpoint), deleted: true };
-}
-
-function redeliver(call: PlatformCall) {
-  const { marketplace, body } = call;
-  const endpoint = findEndpoint(call);
-  const { deliveryId } = parseRequest(Redeliver, body ?? {});
+function redeliver(call: CallOf<typeof webhookEndpoints.redeliver, InstallCall>) {
+  const { marketplace } = call;
+  const { endpointId, deliveryId } = call.input;
+  const endpoint = findEndpoint(call, endpointId);
   const deliveries = deliveriesOfEndpoint(marketplace.state, endpoint).filter(({ id, status }) =>
     // A lost event was never sent, so it cannot be resent.
     deliveryId === undefined ? status === 'FAILED' : id === deliveryId && status !== 'LOST',
@@ -108,8 +58,8 @@ function redeliver(call: PlatformCall) {
     throw new AppError('not_found', 'This endpoint has no delivery with this id');
   }
   for (const delivery of deliveries) {
-    reopen(delivery);
-    queueDelivery(marketplace, delivery, redeliveryWaitMs);
+    rules.reopen(delivery);
+    queueDelivery(marketplace, delivery, rules.redeliveryWaitMs);
   }
   return {
     ...one(endpoint),
@@ -118,10 +68,8 @@ function redeliver(call: PlatformCall) {
   };
 }
 
-function findEndpoint({ marketplace, install, id }: PlatformCall): SandboxEndpoint {
+function findEndpoint({ marketplace, install }: InstallCall, id: string): SandboxEndpoint {
   const endpoint = marketplace.state.endpoints.get(id);
-  if (endpoint?.installId !== install.id) {
-    throw new AppError('not_found', 'No webhook endpoint with this id');
-  }
-  return endpoint;
+  if (endpoint?.installId === install.id) return endpoint;
+  throw new AppError('not_found', 'No webhook endpoint with this id');
 }

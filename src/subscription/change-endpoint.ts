@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { type Hold, withLock } from '../db/lock.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Endpoint } from '../marketplace/record-schema.ts';
+import type { Endpoint } from '../marketplace/source-records.ts';
 import { applySteps, createBeside } from './apply-steps.ts';
 import {
   create,

@@ -1,5 +1,5 @@
 import { isEventType } from '../domain/event.ts';
-import type { Endpoint } from '../marketplace/record-schema.ts';
+import type { Endpoint } from '../marketplace/source-records.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
 
 /** The address to which the marketplace delivers for an install. */

@@ -2,8 +2,8 @@ import type { Context } from '../context.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointsOf } from '../installs/install-store.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { Endpoint } from '../marketplace/record-schema.ts';
 import type { Source } from '../marketplace/source.ts';
+import type { Endpoint } from '../marketplace/source-records.ts';
 import {
   decideSubscription,
   endpointUrlOf,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mergePayments } from '../../src/budget/payment-job.ts';
 import type { StoredPayment } from '../../src/budget/payment-store.ts';
-import type { PendingPayment } from '../../src/marketplace/record-schema.ts';
+import type { PendingPayment } from '../../src/marketplace/source-records.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
 

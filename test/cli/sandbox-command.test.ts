@@ -189,6 +189,79 @@ describe('the commands that act as customers', () => {
     expect(account.approvals).toMatchObject([{ id: end.body.approval.id, status: 'pending' }]);
   });
 
+  it('propose, resolve an approval, and pay a top-up', async () => {
+    const { sandbox, url } = await openWorld();
+    const { jobId, token } = await runJson(url, 'account');
+    const api = `${url}/api/public/v1`;
+    const silent = await runJson(url, 'propose', jobId, '--not-fit', '--trainer', 'usr_ana');
+    expect(await runText(url, 'propose', jobId, '--interview')).toMatch(/^Proposal prp_\w+ of .+ for job job_\w+\n$/);
+    const { body } = await request('GET', `${api}/jobs/${jobId}/proposals`, { token });
+    expect(body.proposals).toMatchObject([
+      { status: 'PENDING', aiInterview: { transcriptAvailable: true } },
+      { id: silent.proposalId, status: 'NOT_FIT', freelancer: { userId: 'usr_ana' } },
+    ]);
+    for (const status of ['declined', 'expired', 'confirmed']) {
+      const asked = await request('POST', `${api}/proposals/${body.proposals[0].id}/hire`, { token, body: {} });
+      const { id } = asked.body.approval;
+      expect(await runText(url, 'resolve', id, status)).toBe(`Approval ${id} is ${status}\n`);
+    }
+    expect(sandbox.snapshot().contracts).toHaveLength(1);
+    await expect(runText(url, 'resolve', 'apr_1', 'signed')).rejects.toThrow('signed');
+
+    const topUp = await request('POST', `${api}/credits/top-ups`, { token, body: { amountUsd: 10 } });
+    await runText(url, 'pay', topUp.body.topUpId);
+    expect((await request('GET', `${api}/credits`, { token })).body.balanceUsd).toBe(10);
+  });
+
+  it('claim an account, set what it has, and whether agents can register', async () => {
+    const { url } = await openWorld();
+    const register = async () => (await request('POST', `${url}/api/agent/identity`, { body: {} })).status;
+    const statuses = [];
+    for (const state of ['off', 'busy', 'on']) {
+      await runText(url, 'registration', state);
+      statuses.push(await register());
+    }
+    expect(statuses).toEqual([403, 429, 200]);
+    const [{ id }] = (await runJson(url, 'state')).accounts;
+    expect(await runText(url, 'claim', id)).toBe(`Account ${id} is claimed\n`);
+    await expect(runText(url, 'claim', id)).rejects.toThrow('already claimed');
+    const features = ['--without-feature', 'public_api_team', '--without-feature', 'public_api_credits'];
+    const changed = await runJson(url, 'set', id, '--without-card', '--without-team', ...features);
+    const featuresOff = ['public_api_team', 'public_api_credits'];
+    expect(changed).toEqual({ accountId: id, hasCard: false, hasTeam: false, featuresOff });
+    expect((await runJson(url, 'state')).accounts).toMatchObject([
+      { id, isClaimed: true, hasCard: false, featuresOff },
+    ]);
+    expect(await runJson(url, 'set', id)).toMatchObject({ hasCard: true, hasTeam: true, featuresOff: [] });
+  });
+
+  it('write, restrict a conversation, observe mail, and change the role of the caller', async () => {
+    const { sandbox, url } = await openWorld();
+    const { accountId, jobId, token } = await runJson(url, 'account');
+    const conversation = `dm_${sandbox.hire({ jobId }).contractId}`;
+    const api = (method: string, path: string, body?: object) =>
+      request(method, `${url}/api/public/v1${path}`, { token, ...(body && { body }) });
+    const file = ['--attach', 'notes.txt', '--unavailable', 'OVERSIZE'];
+    const { messageId } = await runJson(url, 'write', conversation, '--body', 'Done', ...file);
+    const [message] = (await api('GET', `/messages/${conversation}`)).body.messages;
+    const attachments = [{ fileName: 'notes.txt', retrieval: { bytes: false } }];
+    expect(message).toMatchObject({ id: messageId, body: 'Done', attachments });
+
+    const send = async () => (await api('POST', `/messages/${conversation}`, { body: 'Hello' })).status;
+    expect(await runText(url, 'restrict', conversation, '--refusal', 'message_policy_blocked')).toContain('refuses');
+    expect(await send()).toBe(403);
+    await runText(url, 'restrict', conversation);
+    expect(await send()).toBe(201);
+
+    await runText(url, 'mail', jobId, messageId, '--delivered', '--complained');
+    const { observations } = (await api('GET', `/messages/email-audit?jobId=${jobId}&messageIds=${messageId}`)).body;
+    expect(observations).toMatchObject([{ status: 'DELIVERED', complainedAt: expect.any(String) }]);
+
+    expect(await runText(url, 'role', `wsp_${accountId}`, 'VIEWER')).toContain('VIEWER');
+    const renamed = await api('PATCH', `/instructions/workspaces/wsp_${accountId}`, { name: 'Other' });
+    expect(renamed.body.details).toEqual({ requiredRole: 'EDITOR', role: 'VIEWER' });
+  });
+
   it('end, fund, give and withdraw consent, and reconnect', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const { contractId } = sandbox.hire({ jobId });

@@ -1,4 +1,5 @@
 import type { Argument, Command } from 'commander';
+import { listCoverage } from '../../src/cli/marketplace-coverage.ts';
 import { otherVariables, overridesFile, variables } from '../../src/config/environment.ts';
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -20,6 +21,7 @@ function reference(): string {
     ...['## Configuration', ...describeConfiguration()],
     ...['## Variables', describeVariables()],
     ...['## API', describeOperations()],
+    ...['## Operations of the marketplace', describeMarketplace()],
     ...['## Metrics', describeMetrics()],
   ].join('\n\n');
 }
@@ -41,12 +43,16 @@ function describeCommands(): string[] {
   ];
 }
 
+/** Its many commands are in a table, and each explains itself. */
+const inTable = 'gangway marketplace';
+
 function sectionsOf(command: Command, before: string, level: number): string[] {
   const name = `${before} ${command.name()}`;
   const usage = [name, ...command.registeredArguments.map((argument) => termOf(argument))].join(' ');
   const lines = [`${'#'.repeat(level)} \`${usage}\``, '', toSentence(command.description())];
   lines.push(...listOf([...argumentsOf(command), ...optionsOf(command)]), ...notesOf(command));
-  return [lines.join('\n'), ...visibleCommands(command).flatMap((child) => sectionsOf(child, name, level + 1))];
+  const children = visibleCommands(command).filter((child) => name !== inTable || child.commands.length === 0);
+  return [lines.join('\n'), ...children.flatMap((child) => sectionsOf(child, name, level + 1))];
 }
 
 function termOf(argument: Argument): string {
@@ -159,6 +165,18 @@ function describeOperations(): string {
     summary,
   ]);
   return toTable(['request', 'role', 'what it does'], rows);
+}
+
+/** What `gangway marketplace coverage` prints. */
+function describeMarketplace(): string {
+  const rows = listCoverage().map(({ family, operation, method, path, section, states, note }) => [
+    `${family} ${operation ?? ''}`,
+    method === null ? '' : `\`${method} ${path}\``,
+    section,
+    states.join(', '),
+    note ?? '',
+  ]);
+  return toTable(['operation', 'request', 'section', 'states', 'note'], rows);
 }
 
 function describeMetrics(): string {

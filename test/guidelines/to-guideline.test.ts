@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { type Guideline, toGuideline } from '../../src/guidelines/to-guideline.ts';
 import { toHtml, toMarkdown } from '../../src/guidelines/to-text.ts';
-import type { PublishedPage } from '../../src/marketplace/record-schema.ts';
+import type { PublishedPage } from '../../src/marketplace/source-records.ts';
 import { hostilePage, readablePages } from '../support/guidelines/hostile-pages.ts';
 import { addressesIn, addressesOf, harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
 import { tries } from '../support/tries.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planExpiry, planScopes, rotateFrom } from '../../src/installs/rotate-token.ts';
-import { neededScopes } from '../../src/marketplace/employer/relied-on.ts';
+import { neededScopes } from '../../src/marketplace/employer/employer-scopes.ts';
 import { ownAccountScopes } from '../support/token-world.ts';
 
 const source = { neededScopes };

@@ -1,5 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { createPlatformSource, reliedOperations } from '../../src/marketplace/platform/create-platform-source.ts';
+import { shapesOf } from '../../src/marketplace/compare-openapi.ts';
+import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
+import { ofPlatform } from '../../src/marketplace/relied-on.ts';
 import { clock, openWorld, today } from '../sandbox/sandbox-harness.ts';
 import { openFront } from '../support/front.ts';
 import { openSecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
@@ -47,13 +49,14 @@ const atSecond: OpenSite = async ({ hasCursors = false } = {}) => {
 };
 
 /** The second marketplace describes its operations, but neither what they answer nor what they are sent. */
-const undescribed = reliedOperations.flatMap(({ operation, body }) =>
-  [...(body === undefined ? [] : [`${operation}: body`]), operation].map((where) => ({
+const undescribed = ofPlatform.flatMap((one) => {
+  const { address } = one.operation;
+  return [...(shapesOf(one).body === undefined ? [] : [`${address}: body`]), address].map((where) => ({
     where,
     says: 'it is not described',
     isFailure: false,
-  })),
-);
+  }));
+});
 
 describeSource('the platform API', atSandbox, capabilities);
 describeRefusals('the platform API', atSandbox);

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
+import { type Reliance, shapesOf } from '../../src/marketplace/compare-openapi.ts';
+import { operations } from '../../src/marketplace/contract/contract.ts';
+import { toJsonSchema } from '../../src/marketplace/contract/json-schema.ts';
+import { Contract, Grant, Link, Participant } from '../../src/marketplace/contract/platform.ts';
+import { Budget, Endpoint } from '../../src/marketplace/contract/records.ts';
 import { createEmployerSource } from '../../src/marketplace/employer/create-employer-source.ts';
-import { reliedOperations as ofEmployer } from '../../src/marketplace/employer/relied-on.ts';
-import type { ReliedOperation, Shape } from '../../src/marketplace/http/compare-openapi.ts';
-import {
-  createPlatformSource,
-  reliedOperations as ofPlatform,
-} from '../../src/marketplace/platform/create-platform-source.ts';
-import { Budget, Contract, Endpoint, Grant, Link, Participant } from '../../src/marketplace/record-schema.ts';
+import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
+import { ofEmployer, ofPlatform, reliedOn } from '../../src/marketplace/relied-on.ts';
 import { fixedLinks, type NewLink, type Source, type UsageEntry } from '../../src/marketplace/source.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 import { signal } from './failure-of.ts';
@@ -83,7 +83,7 @@ async function record(open: (baseUrl: string) => Source): Promise<Sent> {
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', url);
     const body = namesIn(JSON.parse((await Array.fromAsync(request)).join('') || '{}'));
-    const path = pathname.replaceAll(id, '{id}').replace('/publications/1/', '/publications/{number}/');
+    const path = pathname.replaceAll(id, '{}').replace('/publications/1/', '/publications/{}/');
     const operation = `${request.method} ${path}`;
     const query = new Set([...(sent[operation]?.query ?? []), ...searchParams.keys()]);
     sent[operation] = { query: [...query].sort(), body };
@@ -96,6 +96,9 @@ async function record(open: (baseUrl: string) => Source): Promise<Sent> {
   return sent;
 }
 
+/** An address whose placeholders have no names. */
+const withoutNames = (address: string) => address.replaceAll(/\{\w+\}/g, '{}');
+
 /** `entries`, `entries.workDate`, … */
 function namesIn(value: unknown, before = ''): string[] {
   if (Array.isArray(value)) return namesIn(value[0], before);
@@ -105,43 +108,59 @@ function namesIn(value: unknown, before = ''): string[] {
     .sort();
 }
 
-/** The same for a shape. */
-function namesOf(shape: Shape | undefined, before = ''): string[] {
-  const [one] = Array.isArray(shape) ? shape : [shape];
-  if (one === undefined || typeof one === 'string' || one instanceof Set || Array.isArray(one)) return [];
-  return Object.entries(one)
-    .flatMap(([key, within]) => {
-      const name = `${before}${key.replace('?', '')}`;
-      return [name, ...namesOf(within, `${name}.`)];
-    })
+/** The same for a JSON Schema. */
+function namesOf(schema: unknown, before = ''): string[] {
+  const { items, properties } = Object(schema) as { items?: unknown; properties?: object };
+  if (items !== undefined) return namesOf(items, before);
+  return Object.entries(properties ?? {})
+    .flatMap(([name, within]) => [`${before}${name}`, ...namesOf(within, `${before}${name}.`)])
     .sort();
 }
 
+const sources: [string, readonly Reliance[], (baseUrl: string) => Source][] = [
+  ['the platform API', ofPlatform, (baseUrl) => createPlatformSource({ baseUrl, token: 'ot_ptk_none' })],
+  [
+    'the API for employers',
+    ofEmployer,
+    (baseUrl) => createEmployerSource({ baseUrl, token: 'ot_pat_none', links: fixedLinks([[id, 'signs']]) }),
+  ],
+];
+
 describe('what is relied on', () => {
-  it.each<[string, readonly ReliedOperation[], (baseUrl: string) => Source]>([
-    ['the platform API', ofPlatform, (baseUrl) => createPlatformSource({ baseUrl, token: 'ot_ptk_none' })],
-    [
-      'the API for employers',
-      ofEmployer,
-      (baseUrl) => createEmployerSource({ baseUrl, token: 'ot_pat_none', links: fixedLinks([[id, 'signs']]) }),
-    ],
-  ])('of %s names the requests that are sent, with all their fields', async (_, reliedOperations, open) => {
-    const relied = reliedOperations.map(({ operation, query, body }) => [
-      operation,
-      { query: namesOf(query), body: namesOf(body) },
-    ]);
-    expect(await record(open)).toEqual(Object.fromEntries(relied));
+  it.each(sources)('of %s names the requests that are sent, with all their fields', async (_, relied, open) => {
+    const named = relied.map((one) => {
+      const { query, body } = shapesOf(one);
+      return [withoutNames(one.operation.address), { query: namesOf(query), body: namesOf(body) }];
+    });
+    expect(await record(open)).toEqual(Object.fromEntries(named));
+  });
+
+  it.each(sources)('of %s are operations and fields of the contract', (_, relied) => {
+    for (const { operation, sends = [], reads = [], vital = [] } of relied) {
+      expect(operations).toContain(operation);
+      const whole = shapesOf({ operation, reads: Object.keys(toJsonSchema(operation.out)['properties'] ?? {}) });
+      expect(namesOf(whole.answer)).toEqual(expect.arrayContaining([...reads, ...vital]));
+      expect(Object.keys(operation.in.shape)).toEqual(
+        expect.arrayContaining(sends.map((name) => name.replace('?', ''))),
+      );
+    }
+  });
+
+  it('is known by the ids of the operations', () => {
+    expect(reliedOn.size).toBe(ofPlatform.length + ofEmployer.length);
+    expect([...reliedOn]).toEqual(expect.arrayContaining(['installs.current', 'contracts.end', 'pages.get']));
   });
 
   it.each<[string, z.ZodObject, string, string]>([
-    ['an install', Grant, 'GET /installs/current', 'install.'],
-    ['a link', Link, 'GET /project-links', 'projectLinks.'],
-    ['a contract', Contract, 'GET /contracts', 'contracts.'],
-    ['a trainer', Participant, 'GET /contracts/{id}/participants', 'participants.'],
-    ['a budget', Budget, 'GET /contracts/{id}/budget', ''],
-    ['an endpoint', Endpoint, 'GET /webhook-endpoints', 'webhookEndpoints.'],
+    ['an install', Grant.omit({ createdAt: true }), 'installs.current', 'install.'],
+    ['a link', Link, 'project-links.list', 'projectLinks.'],
+    ['a contract', Contract, 'platform-contracts.list', 'contracts.'],
+    ['a trainer', Participant, 'platform-contracts.participants', 'participants.'],
+    ['a budget', Budget, 'platform-contracts.budget', ''],
+    ['an endpoint', Endpoint, 'webhook-endpoints.list', 'webhookEndpoints.'],
   ])('of %s names the fields that are read', (_name, schema, operation, before) => {
-    const names = namesOf(ofPlatform.find((one) => one.operation === operation)?.answer);
+    const relied = ofPlatform.filter((one) => one.operation.id === operation);
+    const names = relied.flatMap((one) => namesOf(shapesOf(one).answer));
     const own = names.filter((name) => name.startsWith(before)).map((name) => name.slice(before.length));
     expect(own.filter((name) => !name.includes('.'))).toEqual(Object.keys(schema.shape).sort());
   });

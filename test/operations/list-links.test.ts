@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../src/adapters/adapter.ts';
-import { Link } from '../../src/marketplace/record-schema.ts';
+import { Link } from '../../src/marketplace/contract/platform.ts';
 import type { Source } from '../../src/marketplace/source.ts';
 import { createLinkRouter } from '../../src/memberships/wall.ts';
 import { listLinks } from '../../src/operations/links.ts';

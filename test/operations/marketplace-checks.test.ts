@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
+import { Grant, Link } from '../../src/marketplace/contract/platform.ts';
+import { Endpoint } from '../../src/marketplace/contract/records.ts';
 import { neededScopes, remedies } from '../../src/marketplace/platform/create-platform-source.ts';
-import { Endpoint, Grant, Link } from '../../src/marketplace/record-schema.ts';
 import { checkExpiry, checkGrant, checkJobs, checkUnanswered } from '../../src/operations/check-install.ts';
 import { checkContract, checkDrift, checkEndpoints } from '../../src/operations/check-marketplace.ts';
 import { endpointUrlOf } from '../../src/subscription/decide-subscription.ts';

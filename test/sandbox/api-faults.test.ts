@@ -201,9 +201,9 @@ describe('faults', () => {
   });
 
   it.each([
-    [{ faults: { lose: 1.1 } }, 400, /^faults\.lose: .*<=1/],
-    [{ faults: { lose: -0.1 } }, 400, /^faults\.lose: .*>=0/],
-    [{ faults: { lose: 'often' } }, 400, /^faults\.lose: .*number/],
+    [{ faults: { lose: 1.1 } }, 400, /^faults\.lose\.probability: .*<=1/],
+    [{ faults: { lose: -0.1 } }, 400, /^faults\.lose\.probability: .*>=0/],
+    [{ faults: { lose: 'often' } }, 400, /^faults\.lose\.probability: .*number/],
     [{ faults: { loose: 0.1 } }, 400, /^faults: .*"loose"/],
     [{ faults: { delay: 0.3 } }, 400, /^faults\.delay: .*object/],
     [{ faults: { slow: { probability: 1 } } }, 400, /^faults\.slow\.ms: /],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { sandboxEventTypes } from '../../src/sandbox/platform-answer-schema.ts';
+import { platformEventTypes as sandboxEventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 
 export const minuteMs = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
-import type { Endpoint } from '../../src/marketplace/record-schema.ts';
+import type { Endpoint } from '../../src/marketplace/source-records.ts';
 import { decideEnsured } from '../../src/subscription/change-endpoint.ts';
 import {
   decideSubscription,

@@ -1,5 +1,5 @@
 import type { Row } from '../../src/db/schema.ts';
-import { Budget as BudgetSchema } from '../../src/marketplace/record-schema.ts';
+import { Budget as BudgetSchema } from '../../src/marketplace/contract/records.ts';
 import type { Budget } from '../../src/marketplace/source.ts';
 
 /** A budget as the marketplace answers it. */

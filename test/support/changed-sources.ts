@@ -58,7 +58,7 @@ const delayed = [
  */
 export const unevenDelays: Plugin = { ...changedSources('uneven delays', delayed), apply: () => mostMs > 0 };
 
-const caller = 'src/marketplace/http/caller.ts';
+const caller = 'src/marketplace/client.ts';
 
 /**
  * A bridge in a test's own process does not wait in real time for the marketplace: not for its turn after the twentieth

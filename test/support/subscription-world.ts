@@ -8,7 +8,7 @@ import { endpointsOf, type StoredEndpoint } from '../../src/installs/install-sto
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
-import type { Endpoint } from '../../src/marketplace/record-schema.ts';
+import type { Endpoint } from '../../src/marketplace/source-records.ts';
 import { checkSubscription } from '../../src/subscription/subscription-job.ts';
 import { findSubscription, type SubscriptionRecord } from '../../src/subscription/subscription-store.ts';
 import type { Alerting } from './alerting.ts';

@@ -12,7 +12,7 @@ import { findBody } from '../../src/inbox/inbox-store.ts';
 import { createInstallRegistry } from '../../src/installs/install-registry.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
-import type { Endpoint } from '../../src/marketplace/record-schema.ts';
+import type { Endpoint } from '../../src/marketplace/source-records.ts';
 import { ensureEndpoint } from '../../src/subscription/change-endpoint.ts';
 import type { Dialect } from './databases.ts';
 import type { EitherMarket, OpenEitherMarket } from './either-market.ts';

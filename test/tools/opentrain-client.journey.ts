@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { account as contract } from '../../src/marketplace/contract/account.ts';
+import { webhooks } from '../../src/marketplace/contract/events.ts';
 import { openAccount } from '../sandbox/account-harness.ts';
 import { openReceiver, openWorld, type Received } from '../sandbox/sandbox-harness.ts';
 import { body, now, retiredSecret, secret, signatureTable } from '../support/signature-table.ts';
@@ -49,6 +51,14 @@ describe.skipIf(bin === null)("the marketplace's own client for Python", () => {
     expect(me?.answer).toMatchObject({ account: { organizationId: accountId } });
     expect(made?.answer).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
     expect(listed?.answer).toEqual({ webhooks: [made?.answer.webhook] });
+    // What its client reads is what the contract declares.
+    for (const [declared, read] of [
+      [contract.me, me],
+      [webhooks.create, made],
+      [webhooks.list, listed],
+    ] as const) {
+      expect(declared.out.safeParse(read?.answer)).toMatchObject({ success: true });
+    }
 
     const id: string = made?.answer.webhook.id;
     const [deleted, rest, again] = await call(url, token, [

@@ -1,33 +1,24 @@
 import { AppError } from '../../domain/errors.ts';
+import { toId, toInstantText } from '../../domain/marketplace-text.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { anyAnswer } from '../../lib/rest-client.ts';
-import { type Call, type CallOptions, createCaller, listWhole, pathOf } from '../http/caller.ts';
-import { findDeviations } from '../http/compare-openapi.ts';
-import type { PendingPayment, TokenRecord } from '../record-schema.ts';
+import { type Client, type ClientOptions, createClient } from '../client.ts';
+import { compareOpenapi } from '../compare-openapi.ts';
+import { account, openapi, type Token, tokens } from '../contract/account.ts';
+import { type Approval, approvals, contracts, type Payment, payments } from '../contract/contracts.ts';
+import { updates, webhooks } from '../contract/events.ts';
+import type { Answer } from '../contract/operation.ts';
+import { ofEmployer } from '../relied-on.ts';
 import type { EndApproval, Grant, JobLinks, Link, Remedies, Source, UpdatesPage } from '../source.ts';
-import { listContracts, listParticipants, readBudget, readPublications } from './employer-reads.ts';
-import {
-  Account,
-  type Approval,
-  ApprovalAnswer,
-  CreatedTokenAnswer,
-  CreatedWebhookAnswer,
-  EndAnswer,
-  type Payment,
-  PaymentPage,
-  RevokedTokenAnswer,
-  type Token,
-  TokenPage,
-  UpdatePage,
-  WebhookAnswer,
-  WebhookPage,
-} from './employer-schema.ts';
-import { allNeeded, eventTypesOf, neededScopes, optionalScopes, reliedOperations } from './relied-on.ts';
+import type { PendingPayment, TokenRecord } from '../source-records.ts';
+import { listContracts, listParticipants, readBudget } from './employer-reads.ts';
+import { allNeeded, eventTypesOf, neededScopes, optionalScopes } from './employer-scopes.ts';
+import { readPublications } from './read-publications.ts';
 
 /** An employer's own account, with a personal token `ot_pat_…` (spec: employer-api.md). */
-export function createEmployerSource({ links, ...options }: CallOptions & { links: JobLinks }): Source {
+export function createEmployerSource({ links, ...options }: ClientOptions & { links: JobLinks }): Source {
   const { clock = systemClock, baseUrl } = options;
-  const { call, clockDriftMs } = createCaller(options);
+  const client = createClient(options);
+  const { call, listWhole, clockDriftMs } = client;
   let scopes: readonly string[] | undefined;
 
   async function listLinks(signal: AbortSignal) {
@@ -36,9 +27,9 @@ export function createEmployerSource({ links, ...options }: CallOptions & { link
   }
 
   async function readGrant(signal: AbortSignal) {
-    const account = await call({ path: '/auth/me', purpose: 'read the account', answer: Account, signal });
-    scopes = account.token.scopes;
-    return toGrant(account);
+    const mine = await call(account.me, {}, signal);
+    scopes = mine.token.scopes;
+    return toGrant(mine);
   }
 
   return {
@@ -57,66 +48,59 @@ export function createEmployerSource({ links, ...options }: CallOptions & { link
     createLink: (wanted) => links.create(wanted),
     deleteLink: (linkId) => links.remove(linkId),
 
-    listContracts: async (filter, signal) => await listContracts(call, await listLinks(signal), filter, signal),
-    listParticipants: (contractId, signal) => listParticipants(call, contractId, scopes, signal),
-    readBudget: (contractId, signal) => readBudget(call, contractId, signal),
-    readPublications: (jobIds, signal) => readPublications(call, jobIds, signal),
+    listContracts: async (filter, signal) => await listContracts(client, await listLinks(signal), filter, signal),
+    listParticipants: (contractId, signal) => listParticipants(client, contractId, scopes, signal),
+    readBudget: (contractId, signal) => readBudget(client, contractId, signal),
+    readPublications: (jobIds, signal) => readPublications(client, jobIds, signal),
 
-    /** Spec: part A sections 2.7 and 4.7. */
     async listPendingPayments(signal) {
-      const operation = { path: '/payments/pending', purpose: 'list what waits for money', answer: PaymentPage };
-      const payments = await listWhole(call, { ...operation, signal }, ({ id }) => id);
-      return toPending(payments, await listLinks(signal), new URL(baseUrl).origin);
+      const pending = await listWhole(payments.pending, {}, signal, { keyOf });
+      return toPending(pending, await listLinks(signal), new URL(baseUrl).origin);
     },
 
-    /** The feed (spec: part A section 4.10). */
     async readUpdates(cursor, signal) {
-      const query = { limit: String(updatesLimit), cursor: cursor ?? undefined };
-      const operation = { path: '/updates', query, purpose: 'read what has happened', answer: UpdatePage };
-      return toUpdates(cursor, await call({ ...operation, signal }));
+      const input = { limit: updatesLimit, cursor: cursor ?? undefined };
+      return toUpdates(cursor, await call(updates.list, input, signal));
     },
 
     async listEventTypes(signal) {
       if (scopes === undefined) await readGrant(signal);
       return eventTypesOf(scopes ?? []);
     },
-    ...webhookCalls(call),
-    ...endCalls(call),
-    ...tokenCalls(call, clock),
-    findDeviations: (signal) => findDeviations(call, reliedOperations, signal),
+    ...webhookCalls(client),
+    ...endCalls(client),
+    ...tokenCalls(client, clock),
+    findDeviations: async (signal) => compareOpenapi(await call(openapi.get, {}, signal), ofEmployer),
     clockDriftMs,
   };
 }
 
-/** Spec: part A section 4.9. A webhook cannot be changed, and cannot resend. */
-function webhookCalls(call: Call) {
+const keyOf = ({ id }: { id: string }) => id;
+
+/** A webhook cannot be changed, and cannot resend. */
+function webhookCalls({ call, listWhole }: Client) {
   return {
-    async listEndpoints(signal) {
-      const operation = { path: '/webhooks', purpose: 'list the webhooks', answer: WebhookPage, signal };
-      return await listWhole(call, operation, ({ id }) => id);
+    listEndpoints: async (signal) => await listWhole(webhooks.list, {}, signal, { keyOf }),
+    readEndpoint: async (webhookId, signal) => (await call(webhooks.get, { webhookId }, signal)).webhook,
+    async createEndpoint(wanted, signal) {
+      const { webhook: endpoint, secret } = await call(webhooks.create, { ...wanted }, signal);
+      return { endpoint, secret };
     },
-    readEndpoint: async (id, signal) =>
-      await call({ path: pathOf`/webhooks/${id}`, purpose: 'read a webhook', answer: WebhookAnswer, signal }),
-    async createEndpoint(body, signal) {
-      const operation = { path: '/webhooks', body, purpose: 'create a webhook', answer: CreatedWebhookAnswer };
-      return await call({ ...operation, method: 'POST', isSentOnce: true, signal });
-    },
-    async deleteEndpoint(id, signal) {
-      const operation = { path: pathOf`/webhooks/${id}`, purpose: 'delete a webhook', answer: anyAnswer };
+    async deleteEndpoint(webhookId, signal) {
       const doneBefore = { code: 'not_found', answer: () => undefined } as const;
-      await call({ ...operation, method: 'DELETE', doneBefore, signal });
+      await call(webhooks.delete, { webhookId }, signal, { doneBefore });
     },
   } satisfies Partial<Source>;
 }
 
-/** Spec: part A sections 2.6 and 4.6. */
-function endCalls(call: Call) {
+function endCalls({ call }: Client) {
   return {
     async endContract(contractId, signal) {
-      const isAbout = (approval: Approval | undefined) => approval === undefined || approval.contractId === contractId;
-      const operation = { path: pathOf`/contracts/${contractId}/end`, purpose: 'end a contract', answer: EndAnswer };
+      const isAbout = ({ approval }: { approval?: Approval | undefined }) =>
+        approval === undefined || approval.contractId === contractId;
       try {
-        const approval = await call({ ...operation, method: 'POST', isAbout, signal });
+        // Without an approval, the contract has ended.
+        const { approval } = await call(contracts.end, { contractId }, signal, { isAbout });
         return approval === undefined ? null : toApproval(approval);
       } catch (error) {
         // The only possible conflict is that the contract has ended.
@@ -125,44 +109,38 @@ function endCalls(call: Call) {
       }
     },
     async readApproval(approvalId, signal) {
-      const isAbout = ({ id }: Approval) => id === approvalId;
-      const operation = { path: pathOf`/approvals/${approvalId}`, purpose: 'read an approval', answer: ApprovalAnswer };
-      return toApproval(await call({ ...operation, isAbout, signal }));
+      const isAbout = ({ approval }: { approval: Approval }) => approval.id === approvalId;
+      return toApproval((await call(approvals.get, { approvalId }, signal, { isAbout })).approval);
     },
   } satisfies Partial<Source>;
 }
 
-/** Spec: part A section 4.2. These calls need no scope, and no claimed account. */
-function tokenCalls(call: Call, clock: Clock) {
+/** These calls need no scope, and no claimed account. */
+function tokenCalls({ call, listWhole }: Client, clock: Clock) {
   return {
     async listTokens(signal) {
-      const operation = { path: '/tokens', purpose: 'list the tokens', answer: TokenPage, signal };
-      return (await listWhole(call, operation, ({ id }) => id)).map((token) => toRecord(token, clock.now()));
+      const all = await listWhole(tokens.list, {}, signal, { keyOf });
+      return all.map((token) => toRecord(token, clock.now()));
     },
     async createToken({ expiresAt, ...needed }, signal) {
-      const { token: secret, metadata } = await call({
-        method: 'POST',
-        path: '/tokens',
-        body: { ...needed, ...(expiresAt !== null && { expiresAt }) },
-        isSentOnce: true,
-        purpose: 'create a token',
-        answer: CreatedTokenAnswer,
-        signal,
-      });
+      const input = { ...needed, expiresAt: expiresAt ?? undefined };
+      const { token: secret, metadata } = await call(tokens.create, input, signal);
       return { token: toRecord(metadata, clock.now()), secret };
     },
     async revokeToken(tokenId, signal) {
-      const operation = { path: pathOf`/tokens/${tokenId}`, purpose: 'revoke a token', answer: RevokedTokenAnswer };
-      const token = await call({ ...operation, method: 'DELETE', signal });
+      const { token } = await call(tokens.revoke, { tokenId }, signal);
       if (token.id === tokenId && token.status === 'revoked') return;
-      throw new AppError('invalid', `Could not ${operation.purpose}: the answer does not say that it is revoked`);
+      throw new AppError('invalid', 'Could not revoke a token: the answer does not say that it is revoked');
     },
   } satisfies Partial<Source>;
 }
 
 /** The account itself, which cannot be revoked: a refused token is no evidence against it. */
-function toGrant({ actor, token, account }: Account): Grant {
-  const { organizationId = null, ownerUserId = null } = account;
+function toGrant({
+  actor,
+  token,
+  account: { organizationId = null, ownerUserId = null },
+}: Answer<typeof account.me>): Grant {
   return {
     id: organizationId ?? ownerUserId ?? actor.userId,
     status: 'ACTIVE',
@@ -191,23 +169,31 @@ function toPending(payments: readonly Payment[], links: readonly Link[], site: s
 /** The marketplace's maximum. */
 const updatesLimit = 200;
 
-function toUpdates(cursor: string | null, { records: events, nextCursor = null, hasMore }: UpdatePage): UpdatesPage {
+type UpdatesAnswer = Answer<typeof updates.list>;
+
+function toUpdates(cursor: string | null, { events, nextCursor = null, hasMore }: UpdatesAnswer): UpdatesPage {
   // Never beyond the last event that came, because a truncated page, even an empty one, may name a later cursor.
   // An empty page is trusted only if more follows: the token may not read its events.
   const isEmpty = events.length === 0 && hasMore !== true;
-  const reached = isEmpty ? cursor : (events.at(-1)?.id ?? nextCursor ?? cursor);
+  const { id: last } = Object(events.at(-1)) as { id?: unknown };
+  const reached = isEmpty ? cursor : (toId(last) ?? nextCursor ?? cursor);
   const isMore = hasMore === true || (nextCursor !== null && nextCursor !== reached);
   return {
-    updates: events.map(({ createdAt, body }) => ({ createdAt, body })),
+    updates: events.map((event) => ({ createdAt: createdAtOf(event), body: JSON.stringify(event) })),
     cursor: reached,
     // The same page again would bring nothing new.
     hasMore: isMore && reached !== cursor,
   };
 }
 
+function createdAtOf(event: unknown): string | null {
+  const { createdAt } = Object(event) as { createdAt?: unknown };
+  return toInstantText(createdAt) ?? null;
+}
+
 /** An unknown status means revoked. */
-function toRecord({ status, ...token }: Token, now: Date): TokenRecord {
-  const { expiresAt } = token;
+function toRecord({ id, name, scopes, status, createdAt, lastUsedAt, expiresAt }: Token, now: Date): TokenRecord {
+  const token = { id, name, scopes, createdAt, lastUsedAt, expiresAt };
   const hasExpired = status === 'expired' || (expiresAt !== null && Date.parse(expiresAt) <= now.getTime());
   if (status !== 'revoked' && hasExpired) return { ...token, status: 'expired' };
   return { ...token, status: status === 'active' ? 'active' : 'revoked' };

@@ -1,165 +1,105 @@
 import { platformEventTypes } from '../../domain/event.ts';
-import { type Call, type CallOptions, createCaller, listWhole, pathOf, readPages } from '../http/caller.ts';
-import {
-  contractStatus,
-  endpointStatus,
-  type Fields,
-  findDeviations,
-  maybe,
-  type ReliedOperation,
-  reliedBudget,
-  reliedContract,
-  reliedEndpoint,
-  type Shape,
-  words,
-} from '../http/compare-openapi.ts';
-import { Budget, UsageAnswer } from '../record-schema.ts';
+import { type Client, type ClientOptions, createClient } from '../client.ts';
+import { compareOpenapi } from '../compare-openapi.ts';
+import { installs, platformContracts, platformOpenapi, projectLinks, webhookEndpoints } from '../contract/platform.ts';
+import { ofPlatform } from '../relied-on.ts';
 import type { Link, NeededScope, NewLink, Remedies, Source } from '../source.ts';
-import {
-  ContractPage,
-  CreatedEndpointAnswer,
-  DeletedAnswer,
-  EndpointAnswer,
-  EndpointPage,
-  GrantAnswer,
-  LinkAnswer,
-  LinkPage,
-  ParticipantPage,
-  RedeliverAnswer,
-} from './platform-schema.ts';
 
 type Capability = 'createLink' | 'deleteLink' | 'reportUsage' | 'updateEndpoint' | 'redeliver';
 export type PlatformSource = Source & Required<Pick<Source, Capability>>;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
-export function createPlatformSource(options: CallOptions): PlatformSource {
-  const { call, clockDriftMs } = createCaller(options);
+export function createPlatformSource(options: ClientOptions): PlatformSource {
+  const client = createClient(options);
   return {
     neededScopes,
     remedies,
     hasSilentEnds: false,
-    readGrant: (signal) =>
-      call({ path: '/installs/current', purpose: 'read the install', answer: GrantAnswer, signal }),
-    ...linkCalls(call),
-    ...contractCalls(call),
-    ...endpointCalls(call),
-    findDeviations: (signal) => findDeviations(call, reliedOperations, signal),
-    clockDriftMs,
+    readGrant: async (signal) => (await client.call(installs.current, {}, signal)).install,
+    ...linkCalls(client),
+    ...contractCalls(client),
+    ...endpointCalls(client),
+    findDeviations: async (signal) => compareOpenapi(await client.call(platformOpenapi.get, {}, signal), ofPlatform),
+    clockDriftMs: client.clockDriftMs,
   };
 }
 
-function linkCalls(call: Call) {
-  async function listLinks(signal: AbortSignal): Promise<Link[]> {
-    const operation = { path: '/project-links', purpose: 'list the project links', answer: LinkPage };
-    return await listWhole(call, { ...operation, signal }, ({ id }) => id);
-  }
+const keyOf = ({ id }: { id: string }) => id;
+/** If an attempt had no answer and the next finds nothing, the first deleted it. */
+const doneBefore = { code: 'not_found', answer: () => undefined } as const;
 
+function linkCalls({ call, listWhole }: Client) {
+  const listLinks = async (signal: AbortSignal) => await listWhole(projectLinks.list, {}, signal, { keyOf });
   return {
     listLinks,
-    readLink: async (id, signal) =>
-      await call({ path: toLinkPath(id), purpose: 'read a project link', answer: LinkAnswer, signal }),
-    createLink: async (wanted, signal) =>
-      await call({
-        method: 'POST',
-        path: '/project-links',
-        body: wanted,
-        purpose: 'create a project link',
-        answer: LinkAnswer,
-        doneBefore: {
-          code: 'conflict',
-          async answer(refusal) {
-            const link = (await listLinks(signal)).find((one) => isResultOf(one, wanted));
-            if (link === undefined) throw refusal;
-            return link;
-          },
-        },
-        signal,
-      }),
-    deleteLink: async (id, signal) => await remove(call, toLinkPath(id), 'delete a project link', signal),
+    readLink: async (linkId, signal) => (await call(projectLinks.get, { linkId }, signal)).projectLink,
+    async createLink(wanted, signal) {
+      async function findMade(refusal: Error) {
+        const projectLink = (await listLinks(signal)).find((one) => isResultOf(one, wanted));
+        if (projectLink === undefined) throw refusal;
+        return { projectLink };
+      }
+      const made = { code: 'conflict', answer: findMade } as const;
+      return (await call(projectLinks.create, { ...wanted }, signal, { doneBefore: made })).projectLink;
+    },
+    async deleteLink(linkId, signal) {
+      await call(projectLinks.delete, { linkId }, signal, { doneBefore });
+    },
   } satisfies Partial<Source>;
 }
 
-const pageLimit = 200;
+const limit = 200;
 
-function contractCalls(call: Call) {
+function contractCalls({ call, pages, listWhole }: Client) {
   return {
     async listContracts({ status, projectLinkId, wantsMore, keep }, signal) {
-      const query = { status, limit: String(pageLimit), projectLinkId };
-      const operation = { path: '/contracts', purpose: 'list the contracts', answer: ContractPage, signal };
-      const { records: contracts, isComplete } = await readPages(
-        (cursor) => call({ ...operation, query: { ...query, cursor } }),
-        { keyOf: ({ id }) => id, limit: pageLimit, wantsMore, keep },
-      );
+      const listing = { keyOf, limit, wantsMore, keep };
+      const input = { status, limit, projectLinkId };
+      const { records: contracts, isComplete } = await pages(platformContracts.list, input, signal, listing);
       return { contracts, isComplete };
     },
-
     async listParticipants(contractId, signal) {
-      const path = pathOf`/contracts/${contractId}/participants`;
-      const purpose = 'list the participants of a contract';
-      const isAbout = (page: ParticipantPage) => (page.contractId ?? contractId) === contractId;
-      const operation = { path, purpose, answer: ParticipantPage, isAbout, signal };
-      return await listWhole(call, operation, ({ opentrainUserId }) => opentrainUserId);
+      const participants = await listWhole(platformContracts.participants, { contractId }, signal, {
+        keyOf: ({ opentrainUserId }) => opentrainUserId,
+        isAbout: (page) => (page.contractId ?? contractId) === contractId,
+      });
+      // Nothing else of a person is kept.
+      return participants.map(({ opentrainUserId, displayName, workEmail }) => ({
+        opentrainUserId,
+        displayName,
+        workEmail,
+      }));
     },
-
     async readBudget(contractId, signal) {
-      const path = pathOf`/contracts/${contractId}/budget`;
-      const isAbout = (budget: Budget) => budget.contractId === contractId;
-      return await call({ path, purpose: 'read the budget of a contract', answer: Budget, isAbout, signal });
+      const isAbout = (budget: { contractId: string }) => budget.contractId === contractId;
+      return await call(platformContracts.budget, { contractId }, signal, { isAbout });
     },
-
-    reportUsage: async (contractId, entries, signal, notes = {}) =>
-      await call({
-        method: 'POST',
-        path: pathOf`/contracts/${contractId}/usage`,
-        body: { entries },
-        purpose: 'report the usage of a contract',
-        answer: UsageAnswer,
-        isAbout: (answer) => answer.contractId === contractId,
-        notes,
-        signal,
-      }),
+    async reportUsage(contractId, entries, signal, notes) {
+      const isAbout = (answer: { contractId: string }) => answer.contractId === contractId;
+      return await call(platformContracts.usage, { contractId, entries }, signal, { isAbout, notes });
+    },
   } satisfies Partial<Source>;
 }
 
-function endpointCalls(call: Call) {
+function endpointCalls({ call, listWhole }: Client) {
   return {
     listEventTypes: async () => platformEventTypes,
-    async listEndpoints(signal) {
-      const operation = { path: '/webhook-endpoints', purpose: 'list the webhook endpoints', answer: EndpointPage };
-      return await listWhole(call, { ...operation, signal }, ({ id }) => id);
+    listEndpoints: async (signal) => await listWhole(webhookEndpoints.list, {}, signal, { keyOf }),
+    readEndpoint: async (endpointId, signal) =>
+      (await call(webhookEndpoints.get, { endpointId }, signal)).webhookEndpoint,
+    async createEndpoint(wanted, signal) {
+      const { webhookEndpoint: endpoint, secret } = await call(webhookEndpoints.create, { ...wanted }, signal);
+      return { endpoint, secret };
     },
-    readEndpoint: async (id, signal) =>
-      await call({ path: toEndpointPath(id), purpose: 'read a webhook endpoint', answer: EndpointAnswer, signal }),
-    createEndpoint: (body, signal) =>
-      call({
-        method: 'POST',
-        path: '/webhook-endpoints',
-        body,
-        isSentOnce: true,
-        purpose: 'create a webhook endpoint',
-        answer: CreatedEndpointAnswer,
-        signal,
-      }),
-    async updateEndpoint(id, body, signal) {
-      const [path, purpose] = [toEndpointPath(id), 'update a webhook endpoint'];
-      return await call({ method: 'PATCH', path, body, purpose, answer: EndpointAnswer, signal });
+    updateEndpoint: async (endpointId, changes, signal) =>
+      (await call(webhookEndpoints.update, { ...changes, endpointId }, signal)).webhookEndpoint,
+    async deleteEndpoint(endpointId, signal) {
+      await call(webhookEndpoints.delete, { endpointId }, signal, { doneBefore });
     },
-    deleteEndpoint: async (id, signal) => await remove(call, toEndpointPath(id), 'delete a webhook endpoint', signal),
-    async redeliver(id, deliveryId, signal) {
-      const [path, purpose] = [`${toEndpointPath(id)}/redeliver`, 'ask for deliveries to be sent again'];
-      return await call({ method: 'POST', path, body: { deliveryId }, purpose, answer: RedeliverAnswer, signal });
-    },
+    redeliver: async (endpointId, deliveryId, signal) =>
+      (await call(webhookEndpoints.redeliver, { endpointId, deliveryId }, signal)).requeued,
   } satisfies Partial<Source>;
 }
-
-/** If an attempt had no answer and the next finds nothing, the first deleted it. */
-async function remove(call: Call, path: string, purpose: string, signal: AbortSignal): Promise<void> {
-  const doneBefore = { code: 'not_found', answer: () => undefined } as const;
-  await call({ method: 'DELETE', path, purpose, answer: DeletedAnswer, doneBefore, signal });
-}
-
-const toLinkPath = (linkId: string) => pathOf`/project-links/${linkId}`;
-const toEndpointPath = (endpointId: string) => pathOf`/webhook-endpoints/${endpointId}`;
 
 /** Whether an existing link may be the result of this request. */
 function isResultOf(link: Link, wanted: NewLink): boolean {
@@ -182,88 +122,6 @@ export const remedies: Remedies = {
   addressesUnshared:
     'Ask the customer to consent to sharing personal data, in the settings of the connection at the marketplace',
 };
-
-const install: Fields = {
-  id: 'id',
-  status: words('ACTIVE'),
-  piiConsent: 'flag',
-  token: { scopes: ['text'], 'id?': 'id', 'name?': 'text' },
-  'scopes?': ['text'],
-  'organizationId?': 'id',
-  'partnerApp?': { 'id?': 'id' },
-};
-
-const provisioningMode = words('PARTNER_WEBHOOK', 'MANAGED_ADAPTER');
-const linkTexts = maybe('text', 'externalProjectName', 'externalProjectUrl');
-const newLink: Fields = {
-  externalProjectId: 'id',
-  ...linkTexts,
-  'provisioningMode?': provisioningMode,
-  'jobId?': 'id',
-};
-const link: Fields = {
-  id: 'id',
-  externalProjectId: 'id',
-  provisioningMode,
-  jobId: 'id',
-  ...linkTexts,
-  'createdAt?': 'text',
-};
-
-const contract: Fields = { ...reliedContract, projectLinkIds: ['id'] };
-
-const participant: Fields = { opentrainUserId: 'id', workEmail: 'text', 'displayName?': 'text' };
-
-const milestone: Fields = { id: 'id', ...maybe('text', 'name', 'status'), ...maybe('number', 'amountUsd', 'volume') };
-const budget: Fields = { ...reliedBudget, 'activeMilestone?': milestone };
-
-const usageEntry: Fields = {
-  workDate: 'text',
-  ...maybe('number', 'totalSeconds', 'tasksCompleted', 'labelsCompleted'),
-  ...maybe('id', 'workerOpentrainUserId', 'externalReportId'),
-};
-
-const subscribed: Shape = [words(...platformEventTypes)];
-const endpointChanges: Fields = { 'url?': 'text', 'eventTypes?': subscribed, 'status?': endpointStatus };
-const endpoint: Fields = { ...reliedEndpoint, 'consecutiveFailures?': 'number' };
-
-/** A test compares this with the requests, and with the fields that are read from the answers. */
-export const reliedOperations: readonly ReliedOperation[] = [
-  { operation: 'GET /installs/current', answer: { install } },
-
-  { operation: 'GET /project-links', answer: { projectLinks: [link] } },
-  { operation: 'POST /project-links', body: newLink, answer: { projectLink: link } },
-  { operation: 'GET /project-links/{id}', answer: { projectLink: link } },
-  { operation: 'DELETE /project-links/{id}', answer: { deleted: 'flag' } },
-
-  {
-    operation: 'GET /contracts',
-    query: { status: contractStatus, limit: 'number', 'projectLinkId?': 'id' },
-    answer: { contracts: [contract] },
-  },
-  { operation: 'GET /contracts/{id}/participants', answer: { participants: [participant], 'contractId?': 'id' } },
-  { operation: 'GET /contracts/{id}/budget', answer: budget },
-  {
-    operation: 'POST /contracts/{id}/usage',
-    body: { entries: [usageEntry] },
-    answer: { contractId: 'id', 'accepted?': 'number', 'budget?': budget },
-  },
-
-  { operation: 'GET /webhook-endpoints', answer: { webhookEndpoints: [endpoint] } },
-  {
-    operation: 'POST /webhook-endpoints',
-    body: { url: 'text', eventTypes: subscribed },
-    answer: { webhookEndpoint: endpoint, secret: 'text' },
-  },
-  { operation: 'GET /webhook-endpoints/{id}', answer: { webhookEndpoint: endpoint } },
-  { operation: 'PATCH /webhook-endpoints/{id}', body: endpointChanges, answer: { webhookEndpoint: endpoint } },
-  { operation: 'DELETE /webhook-endpoints/{id}', answer: { deleted: 'flag' } },
-  {
-    operation: 'POST /webhook-endpoints/{id}/redeliver',
-    body: { 'deliveryId?': 'id' },
-    answer: { 'requeued?': 'number' },
-  },
-];
 
 export const neededScopes: readonly NeededScope[] = [
   {

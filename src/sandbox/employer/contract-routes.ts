@@ -1,198 +1,131 @@
-import { AppError } from '../../domain/errors.ts';
-import { isGranted } from '../api-router.ts';
+import { approvals, contracts, credits, milestones, payments } from '../../marketplace/contract/contracts.ts';
+import { type AccountCall, type CallOf, forAccount, type Route } from '../api-router.ts';
 import { budgetOf } from '../budget.ts';
-import { endContract } from '../contract-control.ts';
-import { Refusal } from '../error-response.ts';
-import type { Milestone } from '../platform-answer-schema.ts';
-import { accountOf, type SandboxContract } from '../sandbox-state.ts';
-import type { Approval } from './account.ts';
-import { expireApprovals, requestEnd } from './account-control.ts';
-import {
-  ContractPage,
-  Contracts,
-  EndedContract,
-  Jobs,
-  Membership,
-  OneApproval,
-  OneContract,
-  Payments,
-  RequestedApproval,
-} from './employer-answer-schema.ts';
-import { ContractsOfJob, MemberQuery, PageQuery } from './employer-request-schema.ts';
-import {
-  type EmployerCall,
-  type EmployerRoute,
-  findContract,
-  parseFields,
-  requireJob,
-  toPage,
-} from './employer-route.ts';
+import { addMilestone, endContract } from '../contract-control.ts';
+import { Refusal, refusalOf } from '../error-response.ts';
+import { toFreelancer, toPage, toPublicContract } from '../public-shapes.ts';
+import { raiseMilestoneNews } from '../raise-events.ts';
+import { accountOf, proposalIdOf, type SandboxContract } from '../sandbox-state.ts';
+import { type Approval, site, type TopUp } from './account.ts';
+import { askApproval, balanceOf, expireApprovals, requireFundable, requireReleasable } from './approvals.ts';
+import { openDm } from './conversation.ts';
+import { findContract, refuse, requireJob } from './employer-route.ts';
 
-/** Jobs, contracts, trainers and payments (spec: part A, part B section 4.2). */
-export const contractRoutes: readonly EmployerRoute[] = [
-  { operation: 'GET /jobs/mine', scopes: ['jobs:read'], query: PageQuery, answer: Jobs, run: listJobs },
-  {
-    operation: 'GET /contracts',
-    scopes: ['payments:read'],
-    query: ContractsOfJob,
-    answer: Contracts,
-    page: ContractPage,
-    run: listContracts,
-  },
-  { operation: 'GET /contracts/{id}', scopes: ['payments:read'], answer: OneContract, run: readContract },
-  {
-    operation: 'POST /contracts/{id}/end',
-    scopes: ['payments:write'],
-    feature: 'public_api_payments_write',
-    needsClaim: true,
-    answer: EndedContract,
-    accepted: RequestedApproval,
-    run: end,
-  },
-  { operation: 'GET /approvals/{id}', scopes: ['payments:read'], answer: OneApproval, run: readApproval },
-  { operation: 'GET /payments/pending', scopes: ['payments:read'], answer: Payments, run: listPayments },
-  {
-    operation: 'GET /messaging/management/messaging_management.members.get',
-    scopes: ['messages:read'],
-    needsClaim: true,
-    query: MemberQuery,
-    answer: Membership,
-    run: readMember,
-  },
+/** Contracts, milestones, approvals, credits and payments (spec: part A sections 4.6 and 4.7). */
+export const contractRoutes: readonly Route[] = [
+  forAccount(contracts.list, listContracts),
+  forAccount(contracts.get, (call) => {
+    const contract = findContract(call, call.input.contractId);
+    const jobDmConversationId = openDm(call.account, contract).id;
+    return { contract: { ...toEntry(contract), jobDmConversationId, budget: budgetOf(contract) } };
+  }),
+  forAccount(contracts.createMilestone, createMilestone),
+  forAccount(contracts.end, (call) => end(call, call.input.contractId)),
+
+  forAccount(milestones.fund, (call) => askFor(call, 'milestone_fund', requireFundable)),
+  forAccount(milestones.approve, (call) => askFor(call, 'milestone_approve', requireReleasable)),
+  forAccount(approvals.get, ({ marketplace, account, input: { approvalId } }) => {
+    expireApprovals(marketplace, account);
+    return { approval: account.approvals.find(({ id }) => id === approvalId) ?? refuse('approvals', { approvalId }) };
+  }),
+  forAccount(credits.topUp, startTopUp),
+  forAccount(credits.getTopUp, ({ account, input: { topUpId } }) => ({
+    ...(account.topUps.find(({ id }) => id === topUpId) ?? refuse('top-ups', { topUpId })),
+  })),
+  forAccount(credits.balance, ({ account }) => {
+    const balanceCents = balanceOf(account);
+    return { balanceUsd: balanceCents / 100, balanceCents, currency: 'USD' };
+  }),
+  forAccount(credits.ledger, ({ account, input }) =>
+    toPage('entries', account.ledger.toReversed(), { limit: 50, ...input }),
+  ),
+  forAccount(payments.pending, ({ account }) => ({
+    payments: account.payments.map(({ contractId: _, ...payment }) => payment).reverse(),
+  })),
 ];
 
-/** Newest first. The shape is assumed, because the specification does not show it. */
-function listJobs(call: EmployerCall) {
-  const { marketplace, account } = call;
-  const jobs = [...marketplace.state.jobs.values()].filter(({ organizationId }) => organizationId === account.id);
-  const { items, nextCursor } = toPage(call, jobs.reverse());
-  return { jobs: items.map(({ id, title, paymentType }) => ({ id, title, paymentType, status: 'OPEN' })), nextCursor };
-}
-
 /** With cursors only if the marketplace is configured to have them. */
-const pageSize = 50;
-
-function listContracts(call: EmployerCall) {
-  const { marketplace, account, query } = call;
-  const { jobId, status, cursor } = parseFields(ContractsOfJob, query);
+function listContracts(call: CallOf<typeof contracts.list>) {
+  const { marketplace, account, input } = call;
+  const { jobId, status, cursor } = input;
   if (jobId !== undefined) requireJob(call, jobId);
   const found = [...marketplace.state.contracts.values()]
     .filter((one) => accountOf(marketplace.state, one) === account)
     .filter((one) => (jobId === undefined || one.job.id === jobId) && (status === undefined || one.status === status))
+    .map(toEntry)
     .reverse();
-  if (marketplace.options.cursors !== true) return { contracts: found.map(toEntry) };
-  const first = cursor === undefined ? 0 : Number(cursor);
-  const next = first + pageSize;
-  const contracts = found.slice(first, next).map(toEntry);
-  return { contracts, nextCursor: next < found.length ? String(next) : null };
-}
-
-function readContract(call: EmployerCall) {
-  const contract = findContract(call, call.id);
-  const jobDmConversationId = conversationOf(contract);
-  return { contract: { ...toEntry(contract), jobDmConversationId, budget: budgetOf(contract) } };
-}
-
-/** The conversation begins with the hire. */
-function conversationOf({ id }: SandboxContract): string {
-  return `dm_${id}`;
+  return marketplace.options.cursors === true
+    ? toPage('contracts', found, { cursor, limit: 50 }, ({ id }) => id)
+    : { contracts: found };
 }
 
 function toEntry(contract: SandboxContract) {
-  const { id, status, title, job, startDate, endDate, createdAt, participants, milestones } = contract;
+  const { job, endDate, createdAt, participants, milestones } = contract;
   const [trainer] = participants;
   return {
-    id,
-    status,
-    title,
-    jobId: job.id,
-    proposalId: `prp_${id}`,
+    ...toPublicContract(contract),
+    proposalId: proposalIdOf(contract),
     paymentType: job.paymentType,
-    rateUsd: 20,
+    rateUsd: rateOf(contract),
     estimatedTotalUsd: null,
     estimatedVolume: null,
     hasActiveMilestone: milestones.some((one) => one.status === 'ACTIVE_FUNDED'),
-    startDate,
-    endDate,
-    createdAt,
     updatedAt: endDate ?? createdAt,
-    freelancer: trainer && {
-      userId: trainer.opentrainUserId,
-      displayName: trainer.displayName,
-      country: trainer.country,
-      profilePath: `/trainers/${encodeURIComponent(trainer.opentrainUserId)}`,
-    },
-    milestones: milestones.map(toMilestone),
+    freelancer: trainer && toFreelancer(trainer),
+    milestones,
   };
 }
 
-/** No work is ever submitted here, so none awaits approval. */
-function toMilestone(milestone: Milestone, index: number) {
-  const unknown = { description: null, dueDate: null, invoiceId: null };
-  return { ...milestone, ...unknown, milestoneNumber: index + 1, pendingApproval: false, needsReview: false };
+function rateOf({ proposal }: SandboxContract): number {
+  return proposal?.rateUsd ?? 20;
 }
 
-function end(call: EmployerCall) {
-  const { marketplace, account } = call;
-  const contract = findContract(call, call.id);
-  const { id: contractId, job } = contract;
-  if (contract.status === 'ended') {
-    throw new Refusal('conflict', 'The contract has already ended', { reason: 'contract_ended' });
+/** Of amount and volume, the one that is left out follows from the rate. */
+function createMilestone(call: CallOf<typeof contracts.createMilestone>) {
+  const contract = findContract(call, call.input.contractId);
+  const { amountUsd: amount, volume: units } = call.input;
+  if (contract.status === 'ended') throw refusalOf('contract_ended');
+  if (amount === undefined && units === undefined) {
+    throw new Refusal('invalid', 'amountUsd: either it or volume is needed', { field: 'amountUsd' });
   }
+  const { amountUsd = (units ?? 0) * rateOf(contract), volume = (amount ?? 0) / rateOf(contract) } = call.input;
+  const milestone = addMilestone(call.marketplace, contract, { ...call.input, amountUsd, volume });
+  raiseMilestoneNews(call.marketplace, contract, milestone);
+  return { milestone };
+}
+
+function end(call: AccountCall, contractId: string) {
+  const contract = findContract(call, contractId);
+  const { job } = contract;
+  if (contract.status === 'ended') throw refusalOf('contract_ended');
   if (contract.milestones.some(({ status }) => status === 'ACTIVE_FUNDED')) {
-    const approval = requestEnd(marketplace, account, { contractId, jobId: job.id });
-    return { approval: toRecord(approval), message: 'A person must confirm the end.' };
+    return askApproval(call, { type: 'contract_end', contractId, jobId: job.id });
   }
   // Without an event: only the list of contracts shows it.
-  endContract(marketplace, contractId);
+  endContract(call.marketplace, contractId);
   return { ok: true, contractId, status: 'ended' };
 }
 
-function readApproval({ marketplace, account, id }: EmployerCall) {
-  expireApprovals(marketplace, account);
-  const approval = account.approvals.find((one) => one.id === id);
-  if (approval !== undefined) return { approval: toRecord(approval) };
-  throw new Refusal('not_found', 'There is no such approval', { resource: 'approvals', approvalId: id });
+function askFor(
+  call: AccountCall & { input: { milestoneId: string } },
+  type: Approval['type'],
+  require: typeof requireFundable,
+) {
+  const { milestoneId } = call.input;
+  const { id: contractId, job } = require(call, milestoneId).contract;
+  return askApproval(call, { type, contractId, milestoneId, jobId: job.id });
 }
 
-function toRecord(approval: Approval) {
-  return {
-    ...approval,
-    type: 'contract_end',
-    milestoneId: null,
-    proposalId: null,
-    approvalUrl: `https://app.opentrain.ai/approvals/${approval.id}`,
-    result: approval.status === 'confirmed' ? { contractId: approval.contractId, status: 'ended' } : null,
-  };
-}
+const checkoutLifeMs = 24 * 3_600_000;
 
-/** Unsettled invoices, newest first (spec: part A sections 2.7 and 4.7). */
-function listPayments({ marketplace: { state }, account }: EmployerCall) {
-  const payments = account.payments.map(({ contractId, ...payment }) => {
-    const job = state.contracts.get(contractId)?.job;
-    return {
-      ...payment,
-      invoiceKind: payment.status === 'PENDING_FUNDING' ? 'FUNDING' : 'PAYOUT',
-      viewerRole: 'EMPLOYER',
-      job: { id: job?.id ?? null, title: job?.title ?? null },
-      milestone: { id: null, name: null },
-    };
-  });
-  return { payments: payments.reverse() };
-}
-
-function readMember(call: EmployerCall) {
-  const { state } = call.marketplace;
-  const { conversationId, contractId, includeWorkEmail } = parseFields(MemberQuery, call.query);
-  const contract = state.contracts.get(conversationId.replace(/^dm_/, ''));
-  if (contract === undefined || accountOf(state, contract) !== call.account) {
-    throw new AppError('not_found', 'There is no such conversation');
-  }
-  const [trainer] = contract.participants;
-  if (contract.id !== contractId || trainer === undefined) return { membership: 'none' };
-  const { opentrainUserId: userId, displayName, workEmail } = trainer;
-  const isAsked = includeWorkEmail === true && isGranted(call.token.scopes, 'participant_work_email:read');
-  const mayShow = isAsked && !state.unsharedWorkEmails.has(userId);
-  // Assumed: null means that the address is shared but does not exist yet.
-  return { membership: { userId, contractId, displayName, role: 'FREELANCER', ...(mayShow && { workEmail }) } };
+/** Nothing is charged until a person pays at the checkout. */
+function startTopUp({ marketplace, account, input }: CallOf<typeof credits.topUp>) {
+  const { ids, now } = marketplace;
+  const times = { createdAt: now(), completedAt: null, expiresAt: now(checkoutLifeMs) };
+  const amountCents = Math.round(input.amountUsd * 100);
+  const topUp: TopUp = { id: ids.next('top'), status: 'PENDING', amountCents, ...times };
+  account.topUps.push(topUp);
+  const { id: topUpId, expiresAt } = topUp;
+  const message = 'A person must pay at the checkoutUrl.';
+  return { topUpId, checkoutUrl: `${site}/checkout/${topUpId}`, expiresAt, topUp, message };
 }

@@ -1,48 +1,44 @@
 import { AppError } from '../../domain/errors.ts';
-import type { ApiCall, ApiCaller, ApiRoute } from '../api-router.ts';
+import type { AccountCall } from '../api-router.ts';
 import { Refusal } from '../error-response.ts';
-import type { RequestSchema } from '../platform-request-schema.ts';
-import { accountOf, type SandboxContract } from '../sandbox-state.ts';
-import type { PersonalToken, SandboxAccount } from './account.ts';
-import { PageQuery } from './employer-request-schema.ts';
+import { accountOf, type Job, type Proposal, type SandboxContract } from '../sandbox-state.ts';
 
-export interface EmployerCaller extends ApiCaller {
-  account: SandboxAccount;
-  token: PersonalToken;
-}
-export type EmployerCall = ApiCall & EmployerCaller;
+/** Whose records are looked up. */
+export type Owner = Pick<AccountCall, 'marketplace' | 'account'>;
 
-export interface EmployerRoute extends ApiRoute<EmployerCaller> {
-  /** The feature that the account needs. */
-  feature?: string;
-  /** Whether a person must have claimed the account. */
-  needsClaim?: true;
+/** What belongs to others does not exist for the caller. @param resource in the plural */
+export function refuse(resource: string, details: Record<string, unknown>): never {
+  throw new Refusal('not_found', `There is no such ${resource.slice(0, -1)}`, { resource, ...details });
 }
 
-export function findContract({ marketplace: { state }, account }: EmployerCall, contractId: string): SandboxContract {
+export function findContract({ marketplace: { state }, account }: Owner, contractId: string): SandboxContract {
   const contract = state.contracts.get(contractId);
-  if (contract !== undefined && accountOf(state, contract) === account) return contract;
-  throw new Refusal('not_found', 'There is no such contract', { resource: 'contracts', contractId });
+  return contract && accountOf(state, contract) === account ? contract : refuse('contracts', { contractId });
 }
 
-/** @throws Refusal `invalid` that names the field, and its allowed values if they are in `supported` */
-export function parseFields<T>(schema: RequestSchema<T>, input: unknown, supported: Record<string, object> = {}): T {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  const [{ path, message } = { path: [], message: '' }] = result.error.issues;
-  const field = String(path[0] ?? 'body');
-  throw new Refusal('invalid', `${field}: ${message}`, { field, ...supported[field] });
+export function findMilestone({ marketplace: { state }, account }: Owner, milestoneId: string) {
+  for (const contract of state.contracts.values()) {
+    const milestone = contract.milestones.find(({ id }) => id === milestoneId);
+    if (milestone !== undefined && accountOf(state, contract) === account) return { contract, milestone };
+  }
+  return refuse('milestones', { milestoneId });
+}
+
+export function findJob({ marketplace: { state }, account }: Owner, jobId: string): Job {
+  const job = state.jobs.get(jobId);
+  return job?.organizationId === account.id ? job : refuse('jobs', { jobId });
 }
 
 /** @throws AppError `forbidden` for a job of another account, `not_found` */
-export function requireJob({ marketplace: { state }, account }: EmployerCall, jobId: string): void {
-  const job = state.jobs.get(jobId);
-  if (job === undefined) throw new Refusal('not_found', 'There is no such job', { resource: 'jobs', jobId });
-  if (job.organizationId !== account.id) throw new AppError('forbidden', "The job is another account's");
+export function requireJob({ marketplace: { state }, account }: Owner, jobId: string): Job {
+  const job = state.jobs.get(jobId) ?? refuse('jobs', { jobId });
+  if (job.organizationId === account.id) return job;
+  throw new AppError('forbidden', "The job is another account's");
 }
 
-export function toPage<T>({ query }: EmployerCall, all: readonly T[]): { items: T[]; nextCursor: string | null } {
-  const { cursor: first, limit } = parseFields(PageQuery, query);
-  const next = first + limit;
-  return { items: all.slice(first, next), nextCursor: next < all.length ? String(next) : null };
+/** @throws AppError `forbidden` for a proposal for a job of another account, `not_found` */
+export function requireProposal(owner: Owner, proposalId: string): Proposal {
+  const proposal = owner.marketplace.state.proposals.get(proposalId) ?? refuse('proposals', { proposalId });
+  requireJob(owner, proposal.jobId);
+  return proposal;
 }

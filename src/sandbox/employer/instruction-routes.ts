@@ -1,116 +1,141 @@
-import { createHash } from 'node:crypto';
+import { patchKinds } from '../../marketplace/contract/changesets.ts';
+import * as contract from '../../marketplace/contract/instructions.ts';
+import { forAccount, type Route } from '../api-router.ts';
 import { Refusal } from '../error-response.ts';
-import type { Manual, ManualPage, PageRevision, Publication } from './account.ts';
-import { Manifest, Manuals, OneManual, OnePage, Publications, Workspaces } from './employer-answer-schema.ts';
-import { ContentQuery, ManifestQuery, PageQuery } from './employer-request-schema.ts';
-import { type EmployerCall, type EmployerRoute, parseFields, toPage } from './employer-route.ts';
+import { toPage } from '../public-shapes.ts';
+import type { Manual, Publication, SandboxAccount } from './account.ts';
+import { limits, markForms, nodeForms, writePage } from './content-schema.ts';
+import { refuse } from './employer-route.ts';
+import * as rules from './manual-rules.ts';
+import { addWorkspace, inWorkspace, ofManual, ofPage } from './workspace.ts';
 
-const scopes = ['instructions:read'];
+const { audiences, instructions, manuals, pages, permissions, publications, workspaces } = contract;
 
-/**
- * The read side of instructions (spec: part B section 4.1). An account has one workspace. Assumed: the names of the
- * lists, the manifest, and the record of a page. A page is always answered as canonical JSON, whatever format is requested.
- */
-export const instructionRoutes: readonly EmployerRoute[] = [
-  { operation: 'GET /instructions/workspaces', scopes, query: PageQuery, answer: Workspaces, run: listWorkspaces },
-  {
-    operation: 'GET /instructions/workspaces/{id}/manuals',
-    scopes,
-    query: PageQuery,
-    answer: Manuals,
-    run: listManuals,
-  },
-  {
-    operation: 'GET /instructions/manuals/{id}',
-    scopes,
-    answer: OneManual,
-    run: (call) => ({ manual: toManual(findManual(call)) }),
-  },
-  {
-    operation: 'GET /instructions/manuals/{id}/publications',
-    scopes,
-    query: PageQuery,
-    answer: Publications,
-    run: listPublications,
-  },
-  {
-    operation: 'GET /instructions/manuals/{id}/publications/{number}/manifest',
-    scopes,
-    query: ManifestQuery,
-    answer: Manifest,
-    run: readManifest,
-  },
-  { operation: 'GET /instructions/pages/{id}', scopes, query: ContentQuery, answer: OnePage, run: readPage },
+/** Workspaces, who may use them, manuals, pages and publications (spec: part B section 4.1). */
+export const instructionRoutes: readonly Route[] = [
+  forAccount(instructions.capabilities, () => ({
+    schemaVersion: '1',
+    nodes: Object.keys(nodeForms),
+    marks: Object.keys(markForms),
+    attributes: toAttributes({ ...nodeForms, ...markForms }),
+    patchOperations: patchKinds,
+    audiences,
+    formats: ['json', 'html', 'markdown'],
+    limits,
+  })),
+
+  forAccount(workspaces.list, ({ account, input }) => {
+    const own = account.workspaces.filter(({ id }) => account.roles.get(id)?.has(account.ownerUserId));
+    return toPage('workspaces', own, input);
+  }),
+  forAccount(workspaces.create, ({ marketplace, account, input: { name } }) => ({
+    workspace: addWorkspace(marketplace, account, marketplace.ids.next('wsp'), name),
+  })),
+  inWorkspace(workspaces.get, (_call, workspace) => ({ workspace })),
+  inWorkspace(workspaces.rename, ({ input }, workspace) => {
+    workspace.name = input.name;
+    return { workspace };
+  }),
+  // Without a role in it, nobody gets at it or at what is in it.
+  inWorkspace(workspaces.archive, ({ account }, workspace) => {
+    account.roles.delete(workspace.id);
+    return { workspace };
+  }),
+
+  inWorkspace(permissions.list, ({ account }, { id }) => ({
+    permissions: [...rolesIn(account, id)].map(([principalId, role]) => ({ principalId, role })),
+  })),
+  inWorkspace(permissions.grant, ({ account, input: { principalId, role } }, { id }) => {
+    requireOther(rolesIn(account, id), principalId).set(principalId, role);
+    return { permission: { principalId, role } };
+  }),
+  inWorkspace(permissions.revoke, ({ account, input: { principalId } }, { id }) => {
+    const roles = requireOther(rolesIn(account, id), principalId);
+    const role = roles.get(principalId) ?? refuse('permissions', { principalId });
+    roles.delete(principalId);
+    return { permission: { principalId, role } };
+  }),
+
+  inWorkspace(manuals.list, ({ account, input }, { id }) =>
+    toPage('manuals', account.manuals.filter(({ workspaceId }) => workspaceId === id).map(toManual), input),
+  ),
+  inWorkspace(manuals.create, ({ marketplace, account, input }, { id: workspaceId }) => {
+    return { manual: toManual(rules.addManual(marketplace, account, workspaceId, input)) };
+  }),
+  ofManual(manuals.get, (_call, manual) => ({ manual: toManual(manual) })),
+  ofManual(manuals.update, ({ input: { title, audience, bindings } }, manual) => {
+    manual.title = title ?? manual.title;
+    manual.audience = audience ?? manual.audience;
+    manual.bindings = bindings?.map(rules.toBinding) ?? manual.bindings;
+    return { manual: toManual(manual) };
+  }),
+  ofManual(manuals.archive, ({ account }, manual) => {
+    account.manuals = account.manuals.filter((one) => one !== manual);
+    return { manual: toManual(manual) };
+  }),
+  ofManual(manuals.tree, (_call, manual) => ({
+    manualId: manual.id,
+    revisionNumber: manual.revisions.length,
+    pages: rules.toTree(rules.pagesOf(manual)),
+  })),
+  ofManual(manuals.revisions, ({ input }, { revisions }) => {
+    const records = revisions.map(({ pages: _, ...revision }, index) => ({ revisionNumber: index + 1, ...revision }));
+    return toPage('revisions', records.reverse(), input);
+  }),
+  ofManual(manuals.diff, ({ input: { a, b } }, manual) => ({
+    pages: rules.summarize(findRevision(manual, a), findRevision(manual, b)),
+  })),
+  ofManual(manuals.restore, ({ marketplace, input: { revisionNumber } }, manual) => {
+    const restored = rules.restorePages(rules.pagesOf(manual), findRevision(manual, Number(revisionNumber)));
+    rules.addRevision(marketplace, manual, restored, `Revision ${revisionNumber}, restored`);
+    return { manual: toManual(manual) };
+  }),
+
+  ofPage(pages.get, ({ input: { pageId, revision, format = 'json' } }, { revisions }) => {
+    const number = revision ?? revisions.length;
+    const found = revisions[number - 1] ?? refuse('pages', { pageId, revision });
+    const page = { pageId, ...found, revision: number, checksum: rules.checksumOf(found) };
+    const { html, ...markdown } = writePage(Object(found.content));
+    return { page: { ...page, ...{ json: {}, html: { html }, markdown }[format] } };
+  }),
+
+  ofManual(publications.list, ({ input }, manual) =>
+    toPage('publications', manual.publications.map(toPublication).reverse(), input),
+  ),
+  ofManual(publications.create, ({ marketplace, input }, manual) => {
+    return { publication: toPublication(rules.publish(marketplace, manual, input)) };
+  }),
+  ofManual(publications.manifest, ({ input: { publicationNumber, audience } }, { id: manualId, publications: all }) => {
+    const found = all[Number(publicationNumber) - 1] ?? refuse('publications', { manualId, publicationNumber });
+    const shown = found.pages.filter(
+      (page) => audience === undefined || [audience, null].some((one) => one === page.audience),
+    );
+    return { publicationNumber: found.publicationNumber, revisionNumber: found.baseRevisionNumber, pages: shown };
+  }),
 ];
 
-function listWorkspaces(call: EmployerCall) {
-  const { items, nextCursor } = toPage(call, [{ id: workspaceOf(call), name: 'Instructions' }]);
-  return { workspaces: items, nextCursor };
+function toAttributes(forms: typeof nodeForms) {
+  return Object.fromEntries(Object.entries(forms).map(([type, { attributes = [] }]) => [type, attributes]));
 }
 
-function listManuals(call: EmployerCall) {
-  const workspaceId = workspaceOf(call);
-  if (call.id !== workspaceId) refuse('workspaces', { workspaceId: call.id });
-  const { items, nextCursor } = toPage(call, call.account.manuals.map(toManual));
-  return { manuals: items, nextCursor };
+function rolesIn({ roles }: SandboxAccount, workspaceId: string): Map<string, string> {
+  return roles.get(workspaceId) ?? new Map();
 }
 
-/** Newest first. */
-function listPublications(call: EmployerCall) {
-  const { items, nextCursor } = toPage(call, findManual(call).publications.map(toPublication).reverse());
-  return { publications: items, nextCursor };
+/** The owner keeps the role. */
+function requireOther(roles: Map<string, string>, principalId: string): Map<string, string> {
+  if (roles.get(principalId) !== 'OWNER') return roles;
+  throw new Refusal('conflict', 'The role of the owner cannot be changed or revoked', { principalId });
 }
 
-function readManifest(call: EmployerCall) {
-  const manual = findManual(call);
-  const { audience: asked } = parseFields(ManifestQuery, call.query);
-  const found = manual.publications.find(({ publicationNumber }) => String(publicationNumber) === call.number);
-  if (found === undefined) return refuse('publications', { manualId: manual.id, publicationNumber: call.number });
-  const { publicationNumber, revisionNumber, pages } = found;
-  const shown = pages.filter(({ page }) => asked === undefined || page.audience === asked);
-  return { publicationNumber, revisionNumber, pages: shown.map(toManifestPage) };
+function toManual({ id, title, audience, bindings, revisions }: Manual) {
+  return { id, title, audience, bindings, head: { revisionNumber: revisions.length } };
 }
 
-function readPage({ account, id, query }: EmployerCall) {
-  const page = account.manuals.flatMap(({ pages }) => pages).find((one) => one.id === id);
-  if (page === undefined) return refuse('pages', { pageId: id });
-  const { revision = page.revisions.length } = parseFields(ContentQuery, query);
-  const found = page.revisions[revision - 1];
-  if (found === undefined) return refuse('pages', { pageId: id, revision });
-  const { title, content } = found;
-  return { page: { pageId: id, title, revision, checksum: checksumOf(found), content } };
+function toPublication({ pages: _, ...publication }: Publication) {
+  return publication;
 }
 
-function workspaceOf({ account }: EmployerCall): string {
-  return `wsp_${account.id}`;
-}
-
-function findManual({ account, id }: EmployerCall): Manual {
-  return account.manuals.find((one) => one.id === id) ?? refuse('manuals', { manualId: id });
-}
-
-function toManual({ id, title, audience, bindings, headRevision }: Manual) {
-  return { id, title, audience, bindings, head: { revisionNumber: headRevision } };
-}
-
-function toPublication({ publicationNumber, revisionNumber, audiences, note, createdAt }: Publication) {
-  return { publicationNumber, baseRevisionNumber: revisionNumber, audiences, note, createdAt };
-}
-
-function toManifestPage({ page, revision }: { page: ManualPage; revision: number }) {
-  const { id: pageId, parentId, position, audience } = page;
-  const frozen = page.revisions[revision - 1];
-  if (frozen === undefined) return refuse('pages', { pageId, revision });
-  return { pageId, title: frozen.title, revision, parentId, position, audience, checksum: checksumOf(frozen) };
-}
-
-function checksumOf({ title, content }: PageRevision): string {
-  return createHash('sha256')
-    .update(JSON.stringify([title, content]))
-    .digest('hex');
-}
-
-/** Manuals of other accounts do not exist for the caller. */
-function refuse(resource: string, details: Record<string, unknown>): never {
-  throw new Refusal('not_found', `There is nothing like this among the ${resource}`, { resource, ...details });
+function findRevision({ id: manualId, revisions }: Manual, revisionNumber: number) {
+  return revisions[revisionNumber - 1]?.pages ?? refuse('revisions', { manualId, revisionNumber });
 }

@@ -7,7 +7,7 @@ import type { FaultDice, FaultTarget } from './fault-dice.ts';
 export async function meetCall(dice: FaultDice, call: FaultTarget, response: Response): Promise<void> {
   const slowness = dice.strike('slow', call);
   if (slowness !== undefined) await holdUp(response, slowness.ms);
-  refuse(dice, call, response);
+  refuse(dice, call);
 }
 
 /** This runs after the operation, so the call has taken effect even if its answer is broken. */
@@ -36,24 +36,26 @@ async function holdUp(response: Response, ms: number): Promise<void> {
   response.off('close', leave);
 }
 
-function refuse(dice: FaultDice, call: FaultTarget, response: Response): void {
+function refuse(dice: FaultDice, call: FaultTarget): void {
   const rateLimit = dice.strike('rateLimited', call);
   if (rateLimit !== undefined) {
-    response.set('Retry-After', String(rateLimit.retryAfterSeconds ?? 1));
-    throw new AppError('rate_limited', 'Too many requests');
+    const retryAfterMs = (rateLimit.retryAfterSeconds ?? 1) * 1000;
+    throw new AppError('rate_limited', 'Too many requests', { retryAfterMs });
   }
   if (dice.strike('serverError', call) !== undefined) {
     const isDown = dice.throwFor(call, 'serverError which') < 0.5;
     if (isDown) throw new AppError('unavailable', 'The service is unavailable');
     throw new AppError('internal', 'Something went wrong');
   }
-  if (dice.strike('unauthenticated', call) !== undefined) {
-    throw new AppError('unauthenticated', 'The token is unknown or was revoked');
-  }
-  if (dice.strike('forbidden', call) !== undefined) {
-    throw new AppError('forbidden', 'The install of this token is not ACTIVE');
+  for (const [code, message] of refusals) {
+    if (dice.strike(code, call) !== undefined) throw new AppError(code, message);
   }
 }
+
+const refusals = [
+  ['unauthenticated', 'The token is unknown or was revoked'],
+  ['forbidden', 'The install of this token is not ACTIVE'],
+] as const;
 
 /** The answer is shorter than its Content-Length. */
 function breakOff(response: Response, answer: object): void {

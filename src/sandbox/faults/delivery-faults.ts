@@ -63,11 +63,7 @@ function isHeld(delivery: Delivery | undefined): boolean {
 }
 
 function toTarget({ id, number, endpoint }: Delivery, suffix = ''): FaultTarget {
-  return {
-    installId: endpoint.installId,
-    name: `delivery ${number}${suffix}`,
-    deliveryId: id,
-  };
+  return { installId: endpoint.installId, name: `delivery ${number}${suffix}`, deliveryId: id };
 }
 
 /** @param position in the body, from 0 to below 1 */

@@ -80,7 +80,12 @@ export function createFaultDice(seed: string) {
   };
 }
 
+/** How faults name an operation, whatever its fields are called: `GET /contracts/{id}`. */
+export function nameOf(address: string): string {
+  return address.replaceAll(/\{\w+\}/g, '{id}');
+}
+
 function isMeantFor({ times, operations }: Fault, { operation }: FaultTarget, count: number): boolean {
-  if (operations !== undefined && !operations.some((one) => one === operation)) return false;
+  if (operations !== undefined && !operations.some((one) => nameOf(one) === operation)) return false;
   return count < (times ?? Infinity);
 }

@@ -63,7 +63,7 @@ export interface Fault {
 }
 export type Faults = z.output<typeof Faults>;
 /** As a request has them: with bare numbers too. */
-export type WantedFaults = z.input<typeof Faults>;
+export type WantedFaults = { [Kind in keyof Faults]: Faults[Kind] | number };
 
 export const SetFaults = z.strictObject({
   /** All installs by default, including those that are created later. */
@@ -72,14 +72,6 @@ export const SetFaults = z.strictObject({
   faults: Faults.optional(),
 });
 
-function orProbability<T extends z.ZodType<Fault, Fault>>(fault: T) {
-  const alone = probability.transform((value) => ({ probability: value })).pipe(fault);
-  return z.union([alone, fault], { error: explain }).optional();
-}
-
-/** Explains the errors of the branch that was probably meant: a record for an object, else a number. */
-function explain({ input, errors }: { input?: unknown; errors?: unknown }): string {
-  const isObject = typeof input === 'object' && input !== null;
-  const branch = Array.isArray(errors) ? errors[isObject ? 1 : 0] : [];
-  return (branch as z.core.$ZodIssue[]).map(({ path, message }) => [...path, message].join(': ')).join(', ');
+function orProbability<T extends z.ZodType<Fault>>(fault: T) {
+  return z.preprocess((given) => (typeof given === 'object' ? given : { probability: given }), fault).optional();
 }

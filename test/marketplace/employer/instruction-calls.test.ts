@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readPublications } from '../../../src/marketplace/employer/employer-reads.ts';
-import { createCaller } from '../../../src/marketplace/http/caller.ts';
+import { createClient } from '../../../src/marketplace/client.ts';
+import { readPublications } from '../../../src/marketplace/employer/read-publications.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { signal } from '../failure-of.ts';
 
@@ -44,8 +44,8 @@ async function open(changes: Record<string, unknown> = {}) {
     const answer = answers[url.replace(/^\/instructions/, '')];
     sendJson(response, answer ?? { error: 'There is no such thing' }, answer === undefined ? 404 : 200);
   });
-  const { call } = createCaller({ baseUrl: fake.url, token: 'ot_pat_1' });
-  const read = (...jobIds: string[]) => readPublications(call, jobIds, signal);
+  const client = createClient({ baseUrl: fake.url, token: 'ot_pat_1' });
+  const read = (...jobIds: string[]) => readPublications(client, jobIds, signal);
   return { read, asked: () => fake.requests.map(({ line }) => line) };
 }
 

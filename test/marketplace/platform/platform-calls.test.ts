@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { platformEventTypes as sandboxEventTypes } from '../../../src/domain/event.ts';
 import { createPlatformSource, type PlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import type { NewLink } from '../../../src/marketplace/source.ts';
-import { sandboxEventTypes } from '../../../src/sandbox/platform-answer-schema.ts';
 import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
 import { failureOf, signal } from '../failure-of.ts';
 
@@ -41,7 +41,8 @@ describe('the install', () => {
       status: 'ACTIVE',
       organizationId,
       piiConsent: false,
-      partnerApp: { id: 'app_sandbox' },
+      createdAt: expect.any(String),
+      partnerApp: { id: 'app_sandbox', slug: expect.any(String), name: expect.any(String) },
       scopes: expect.arrayContaining(['usage:write']),
       token: { id: expect.any(String), name: 'sandbox', scopes: ['contracts:read'] },
     });

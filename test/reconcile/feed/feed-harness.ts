@@ -13,7 +13,6 @@ import { createMetrics } from '../../../src/lib/metrics.ts';
 import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
 import { fixedLinks } from '../../../src/marketplace/source.ts';
 import { type FeedPorts, feedJob } from '../../../src/reconcile/feed/feed-job.ts';
-import type { CreatedAccount } from '../../../src/sandbox/employer/account-control.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Alerting } from '../../support/alerting.ts';
 import { createTestContext } from '../../support/engine-harness.ts';
@@ -26,7 +25,7 @@ export interface FeedWorld {
   sandbox: Sandbox;
   /** Stands before the marketplace. */
   front: Front;
-  account: CreatedAccount;
+  account: ReturnType<Sandbox['createAccount']>;
   clock: FakeClock;
   log: LogLines;
   ctx: Context;

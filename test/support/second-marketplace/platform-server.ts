@@ -82,7 +82,7 @@ function hasBody({ method }: Operation): boolean {
   return method === 'POST' || method === 'PATCH';
 }
 
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+export async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
   const body = parse(await text(request));
   demand(typeof body === 'object' && body !== null && !Array.isArray(body), 'no JSON object');
   return { ...body };

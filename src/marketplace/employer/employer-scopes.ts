@@ -1,0 +1,52 @@
+import { feedTypes, scopeOfEvent } from '../contract/events.ts';
+import { isGranted, type NeededScope, type OptionalScopes } from '../source.ts';
+
+/** Spec: part A section 5. */
+export const neededScopes: readonly NeededScope[] = [
+  {
+    scope: 'payments:read',
+    without: 'Gangway cannot see who is hired, or read budgets',
+    isVital: true,
+    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates', 'listPendingPayments'],
+  },
+  {
+    scope: 'messages:read',
+    without: 'Gangway cannot read the conversation that holds the work email, so nobody gets in',
+    isVital: true,
+    operations: [],
+  },
+  {
+    scope: 'participant_work_email:read',
+    without: 'no trainer has a work email, so nobody gets in',
+    isVital: true,
+    operations: [],
+  },
+  {
+    scope: 'webhooks:manage',
+    without: 'Gangway cannot see or repair the webhook, so it only reads on a schedule',
+    isVital: false,
+    operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
+  },
+  {
+    scope: 'instructions:read',
+    without: 'Gangway cannot read manuals, so none becomes the guidelines of a project',
+    isVital: false,
+    operations: ['readPublications'],
+  },
+];
+
+export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
+
+export const optionalScopes: OptionalScopes = {
+  uses: new Map([
+    ['payments:write', 'only for gangway contracts end-at-marketplace'],
+    ['proposals:read', 'only to count proposals that are delivered'],
+  ]),
+  remedy: (install) =>
+    `Run gangway token rotate ${install} for a token with ${allNeeded}, or make one in the settings of your account at the marketplace and run gangway connect ${install} --employer`,
+};
+
+/** The event types that the token may subscribe to. Those about proposals and messages are only counted. */
+export function eventTypesOf(granted: readonly string[]): string[] {
+  return feedTypes.filter((type) => isGranted(granted, scopeOfEvent[type]));
+}
