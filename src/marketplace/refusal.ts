@@ -34,7 +34,7 @@ export function readRefusal({ errors }: Pick<Operation, 'errors'>, body: unknown
   const said = errors === 'oauth' ? error : within['reason'];
   const reason = isReason(said) ? said : undefined;
   const isShortEnough = (JSON.stringify(details)?.length ?? 0) <= maxDetailsChars;
-  return { reason, details: isShortEnough ? details : undefined, says: explain(reason, within) };
+  return { reason, details: isShortEnough ? details : undefined, says: explain(reason, within, String(error)) };
 }
 
 function isReason(word: unknown): word is Reason {
@@ -43,11 +43,17 @@ function isReason(word: unknown): word is Reason {
 
 const mostScopes = 20;
 
-/** What a person must do first (spec: part A section 7). */
-function explain(reason: Reason | undefined, details: Record<string, unknown>): string[] {
+/**
+ * What a person must do first (spec: part A section 7).
+ *
+ * @param error the marketplace's own words, which may say the same
+ */
+function explain(reason: Reason | undefined, details: Record<string, unknown>, error: string): string[] {
   const { claimUrl, billingUrl, featureKey, unknownScopes } = details;
   const says: string[] = [];
-  if (reason !== undefined) says.push(`${refusals[reason][1]}${isWebUrl(claimUrl) ? `, at ${claimUrl}` : ''}`);
+  const means = reason === undefined ? '' : refusals[reason][1];
+  if (reason !== undefined && isWebUrl(claimUrl)) says.push(`${means}, at ${claimUrl}`);
+  else if (!error.toLowerCase().includes(means.toLowerCase())) says.push(means);
   if (isWebUrl(billingUrl)) says.push(`see ${billingUrl}`);
   if (isShort(featureKey)) says.push(`the feature ${featureKey} is off for the account: ask the marketplace for it`);
   if (Array.isArray(unknownScopes)) {

@@ -97,11 +97,14 @@ it('hires when a person confirms, which starts the contract', async () => {
   expect(approval).toMatchObject({ type: 'proposal_hire', status: 'pending', jobId, proposalId, ...none });
   expect(approval.approvalUrl).toContain(approvalId);
   expect(Date.parse(approval.expiresAt) - Date.parse(approval.createdAt)).toBeLessThanOrEqual(72 * hourMs);
-  expect((await hire()).body.approval.id).toBe(approvalId);
+  const { id: secondId } = (await hire()).body.approval;
+  expect(secondId).not.toBe(approvalId);
   expect((await ask(contracts.list)).body.contracts).toEqual([]);
 
   sandbox.resolveApproval(approvalId, 'confirmed');
-  const [contract] = (await ask(contracts.list)).body.contracts;
+  expect(() => sandbox.resolveApproval(secondId, 'confirmed')).toThrow('was hired before');
+  const [contract, ...others] = (await ask(contracts.list)).body.contracts;
+  expect(others).toEqual([]);
   expect(contract).toMatchObject({ jobId, proposalId, status: 'active', rateUsd: 31 });
   expect(contract.freelancer.userId).toBe(trainer.opentrainUserId);
   const { body } = await ask(approvals.get, { approvalId });

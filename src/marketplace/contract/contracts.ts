@@ -98,12 +98,14 @@ export const contracts = family('contracts', { section: 'A 4.6', scopes: ['payme
 export const milestones = family('milestones', { section: 'A 4.6', ...paying })({
   fund: op('POST /milestones/{milestoneId}/fund', 'fund a milestone', {
     out: Asked,
+    idempotency: 'none',
     reasons: ['payment_method_required', 'contract_ended'],
     refusals: [409],
     assumed: 'No body; 202 {approval, message}; 409 for a milestone that is funded.',
   }),
   approve: op('POST /milestones/{milestoneId}/approve', 'approve a milestone, which releases its money', {
     out: Asked,
+    idempotency: 'none',
     refusals: [409],
     assumed: 'No body; 202 {approval, message}; 409 for a milestone that is not funded.',
   }),

@@ -32,13 +32,14 @@ export const proposals = family('proposals', { section: 'A 4.5', scopes: ['propo
     reasons: ['proposal_not_ready_for_messaging'],
     assumed: 'The scope messages:write, no body, {conversationId, created}, and that the account must be claimed.',
   }),
-  // A pending approval is returned again.
   hire: op('POST /proposals/{proposalId}/hire', 'hire the person of a proposal', {
     scopes: ['payments:write'],
     feature: 'public_api_payments_write',
     in: z.object({ confirmNotFitOverride: z.boolean().optional() }),
     out: z.object({ approval: Approval, message: Text }),
     needsClaim: true,
+    // Only for the end of a contract does the specification say that a pending approval is returned again.
+    idempotency: 'none',
     reasons: ['payment_method_required', 'already_accepted', 'not_fit_confirmation_required', ...ofChoice],
     assumed: 'The scope payments:write, its feature, and that the account must be claimed.',
   }),

@@ -82,7 +82,8 @@ export const messages = family('messages', { section: 'A 4', scopes: ['messages:
       }),
     ).extend({ unobservedMessageIds: lenient(Words) }),
     limits: ['50 messages', '31 days', '100 a page'],
-    assumed: 'The feature, and the list observations with messageId, status, masked recipient, bccCount, complainedAt.',
+    assumed:
+      'The feature, messageIds as a repeated parameter, and the list observations with messageId, status, masked recipient, bccCount, complainedAt.',
   }),
 });
 

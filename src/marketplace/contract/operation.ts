@@ -47,7 +47,10 @@ export interface Operation<
   errors: 'envelope' | 'oauth';
   /** The field of the answer that is a list with pages. */
   pages?: string | undefined;
-  /** How a repeated request is kept from acting twice; `none`: it acts twice, as a POST with the status 201 by default. */
+  /**
+   * How a repeated request is kept from acting twice. `none`: it may act twice, so it is never retried; by default a POST
+   * with the status 201.
+   */
   idempotency: 'header' | 'body' | 'nature' | 'none';
   /** What it cannot exceed, in words. */
   limits: readonly string[];

@@ -129,11 +129,11 @@ export const platformContracts = family('platform-contracts', { ...shared, scope
     out: pageOf('participants', Participant).extend({ contractId: NullableId }),
   }),
   budget: op('GET /contracts/{contractId}/budget', 'read the budget of a contract', { out: Budget }),
+  // Each total replaces the one before.
   usage: op('POST /contracts/{contractId}/usage', 'report the usage of a contract', {
     scopes: ['usage:write'],
     in: z.object({ entries: z.array(entry).min(1).max(100) }),
     out: UsageAnswer,
-    // Each total replaces the one before.
     limits: ['1 to 100 entries a request', '0 to 86,400 seconds a day'],
     refusals: [409],
     own: 'gangway usage report',

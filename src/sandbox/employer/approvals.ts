@@ -14,7 +14,7 @@ const lifeMs = 72 * 3_600_000;
 
 type Subject = Pick<Approval, 'type' | 'jobId'> & Partial<Pick<Approval, 'contractId' | 'milestoneId' | 'proposalId'>>;
 
-/** A pending approval of the same is answered again. */
+/** Only for the end of a contract is a pending approval answered again (spec: part A section 4.6). */
 export function askApproval({ marketplace, account }: Owner, subject: Subject) {
   const { ids, now } = marketplace;
   const wanted = { contractId: null, milestoneId: null, proposalId: null, ...subject, status: 'pending' } as const;
@@ -22,7 +22,7 @@ export function askApproval({ marketplace, account }: Owner, subject: Subject) {
   const isSame = (one: Approval) =>
     Object.entries(wanted).every(([name, value]) => one[name as keyof Subject] === value);
   const message = 'A person must confirm it at the approvalUrl.';
-  const pending = account.approvals.find(isSame);
+  const pending = wanted.type === 'contract_end' ? account.approvals.find(isSame) : undefined;
   if (pending !== undefined) return { approval: pending, message };
   const id = ids.next('apr');
   const times = { createdAt: now(), expiresAt: now(lifeMs), resolvedAt: null };
@@ -60,6 +60,7 @@ const acts: Record<Approval['type'], (owner: Owner, approval: Approval) => Recor
     const { marketplace } = owner;
     const proposal = requireProposal(owner, approval.proposalId ?? '');
     const { jobId, trainer } = proposal;
+    if (proposal.status === 'ACCEPTED') throw refusalOf('already_accepted');
     const trainers = [{ opentrainUserId: trainer.opentrainUserId }];
     const { contractId } = hire(marketplace, { jobId, trainers }, proposal);
     proposal.status = 'ACCEPTED';
