@@ -9,7 +9,6 @@ import {
   backupCommand,
   connectCommand,
   doctorCommand,
-  endAtMarketplaceCommand,
   importCommand,
   initCommand,
   keyCommand,
@@ -86,7 +85,6 @@ const examples = `Examples:
 
 /** Commands of a noun that are no operations, because they work on this machine. */
 const beside: Readonly<Record<string, readonly CreateCommand[]>> = {
-  contracts: [endAtMarketplaceCommand],
   usage: [importCommand, templateCommand],
 };
 

@@ -4,25 +4,24 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config-schema.ts';
 import { writeAudit } from '../db/audit-store.ts';
-import { inTransaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
 import { loadInstalls } from '../installs/load-installs.ts';
 import { currentToken } from '../installs/replaced-token-store.ts';
 import { stripControl } from '../lib/text.ts';
 import { type Client, createClient, previewRequest } from '../marketplace/client.ts';
-import { Approval, approvals } from '../marketplace/contract/contracts.ts';
 import { fieldsOfPath, methodOf, type Operation } from '../marketplace/contract/operation.ts';
 import { refusals } from '../marketplace/contract/refusals.ts';
+import { approvalIn, followApproval, toApprovalText } from '../marketplace/follow-approval.ts';
 import { detailsOf, reasonOf } from '../marketplace/refusal.ts';
-import { followApproval } from '../operations/contracts.ts';
 import { fieldColumns, record } from '../operations/show.ts';
 import { formatList, withoutMilliseconds } from '../operations/text-table.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { askYesNo } from './ask.ts';
 import { Ending } from './define-command.ts';
-import { toApprovalText } from './end-contract-command.ts';
 import { pickInstall, stripAll } from './operation-commands.ts';
-import { printError, type Session, type StorageSession } from './session.ts';
+import { printError, type Session } from './session.ts';
 import { decidedBy, loadCommandConfig, withStorage } from './with-storage.ts';
 
 /** One call of an operation, whose line and input were checked. */
@@ -51,15 +50,27 @@ export async function callMarketplace(call: Call): Promise<void> {
   if (line.dryRun || credential === 'none' || credential === 'claim') {
     const baseUrl = baseUrlIn(loadCommandConfig(session, []).config);
     if (line.dryRun) return printAnswer(call, previewRequest(baseUrl, operation, input));
+    await confirm(call);
     return await send(call, createClient({ baseUrl, token: '' }));
   }
   const uses = [line.install === undefined ? 'installs' : `installs.${line.install}`];
-  await withStorage(session, { uses, isDry: true }, async (opened) => {
-    const { storage, config } = opened;
+  await withStorage(session, { uses, isDry: true }, async ({ storage, config }) => {
     const installs = await loadInstalls(storage, config);
     const install = pickFitting(call, installs);
     const token = async () => await currentToken(storage, installs.get(install)?.token ?? '');
-    await send(call, createClient({ baseUrl: baseUrlIn(config), token }), () => recordAct(call, opened, install));
+    const client = createClient({ baseUrl: baseUrlIn(config), token });
+    await confirm(call);
+    if (methodOf(operation) === 'GET') return await send(call, client);
+    const subject = [install, ...fieldsOfPath(operation).map((field) => input[field])].join('/');
+    const inOne = <T>(work: (tx: Transaction) => Promise<T>) => inTransaction(storage.database, work);
+    // It is written before the call, because the answer may be lost.
+    await inOne((tx) => writeAudit(tx, decidedBy(), `marketplace ${operation.id}`, subject));
+    try {
+      await send(call, client);
+    } finally {
+      // The act may have started or ended a contract.
+      await inOne((tx) => wantRead(tx, [install], decidedBy().at));
+    }
   });
 }
 
@@ -75,17 +86,8 @@ function pickFitting({ session, operation, line }: Call, installs: ReadonlyMap<s
   return session.misuse(`it needs ${needed}: ${fitting.join(', ') || connect}`);
 }
 
-/** It is written before the call, because the answer may be lost. */
-async function recordAct({ operation, input }: Call, { storage }: StorageSession, install: string): Promise<void> {
-  if (methodOf(operation) === 'GET') return;
-  const subject = [install, ...fieldsOfPath(operation).map((field) => input[field])].join('/');
-  await inTransaction(storage.database, (tx) => writeAudit(tx, decidedBy(), `marketplace ${operation.id}`, subject));
-}
-
-async function send(call: Call, client: Client, record?: () => Promise<void>): Promise<void> {
+async function send(call: Call, client: Client): Promise<void> {
   const { session, operation, input } = call;
-  await confirm(call);
-  await record?.();
   try {
     if (operation.isFile) await saveFile(call, client.download(operation, input, session.terminal.signal));
     else await settle(call, client, await ask(call, client));
@@ -126,23 +128,13 @@ const statuses = { confirmed: 0, declined: 1, expired: 1, pending: 2 } as const;
 async function settle(call: Call, client: Client, answer: unknown): Promise<void> {
   const { terminal } = call.session;
   const { wait } = call.line;
-  const approval = toApproval(answer);
-  if (approval?.status === 'pending') {
-    const text = toApprovalText({ ...approval, url: approval.approvalUrl ?? null });
-    terminal.stderr.write(`${stripControl(text)}\n`);
-  }
+  const approval = approvalIn(answer);
+  if (approval?.status === 'pending') terminal.stderr.write(`${stripControl(toApprovalText(approval))}\n`);
   if (approval === undefined || wait === undefined) return printAnswer(call, answer);
-  const read = async (approvalId: string, signal: AbortSignal) =>
-    toApproval(await client.callRaw(approvals.get, { approvalId }, signal)) ?? approval;
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(wait)]);
-  const decided = await followApproval(read, approval, signal);
+  const decided = await followApproval(client, approval, signal);
   printAnswer(call, { ...Object(answer), approval: decided });
   if (statuses[decided.status] !== 0) throw new Ending(statuses[decided.status]);
-}
-
-/** With fields that the contract does not know. */
-function toApproval(answer: unknown) {
-  return Approval.loose().safeParse(Object(answer).approval).data;
 }
 
 /** Writes a new file under another name, and renames it when it is complete and its hash is right. */

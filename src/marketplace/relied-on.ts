@@ -1,6 +1,6 @@
 import type { Reliance } from './compare-openapi.ts';
 import { account, tokens } from './contract/account.ts';
-import { approvals, contracts, payments } from './contract/contracts.ts';
+import { contracts, payments } from './contract/contracts.ts';
 import { updates, webhooks } from './contract/events.ts';
 import { manuals, pages, publications, workspaces } from './contract/instructions.ts';
 import { messaging } from './contract/messages.ts';
@@ -45,8 +45,6 @@ const ofPage = ['parentId', 'title', 'audience', 'checksum', 'position'];
 
 /** People get in and out without these. */
 const optional: readonly Reliance[] = [
-  { operation: contracts.end, reads: [] },
-  onRecord(approvals.get, 'approval', { reads: ['contractId', 'approvalUrl', 'expiresAt'] }),
   onRecord(payments.pending, 'payments', {
     reads: ['viewerRole', 'createdAt', 'amountUsd', 'invoiceNumber', 'job.id'],
   }),

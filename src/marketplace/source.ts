@@ -1,6 +1,5 @@
 import { AppError } from '../domain/errors.ts';
 import type { tokens } from './contract/account.ts';
-import type { Approval } from './contract/contracts.ts';
 import type { Input, Sent } from './contract/operation.ts';
 import type { Contract, Link, platformContracts, projectLinks, webhookEndpoints } from './contract/platform.ts';
 import type { Budget, Endpoint } from './contract/records.ts';
@@ -81,16 +80,6 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
    * @throws AppError `invalid` if the cursor is refused
    */
   readUpdates?(cursor: string | null, signal: AbortSignal): Promise<UpdatesPage>;
-
-  /**
-   * Ends a contract at the marketplace, or asks for its end. May be repeated: a pending approval is returned again.
-   *
-   * @returns the approval that a person must confirm; null if the contract has ended, now or before
-   * @throws AppError `forbidden` if the token, the account or a disabled feature does not allow it, `not_found`
-   */
-  endContract?(contractId: string, signal: AbortSignal): Promise<EndApproval | null>;
-  /** @throws AppError `not_found` */
-  readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
   /**
    * The payments that a person of the account must settle, for the linked jobs or for no job.
@@ -236,12 +225,6 @@ export interface Update {
   body: string;
 }
 
-/** A contract's end that a person must confirm. */
-export interface EndApproval extends Pick<Approval, 'id' | 'status' | 'expiresAt'> {
-  /** Where a person confirms or declines it. */
-  url: string | null;
-}
-
 /** A difference between the marketplace's description of its API and what Gangway relies on. */
 export interface Deviation {
   /** `GET /contracts: contracts[].status` */
@@ -249,11 +232,6 @@ export interface Deviation {
   says: string;
   /** Whether something will not work. Otherwise that is unknown, or the deviation is harmless. */
   isFailure: boolean;
-}
-
-/** Whether a scope is granted. The right to write includes the right to read. */
-export function isGranted(granted: readonly string[], scope: string): boolean {
-  return granted.includes(scope) || granted.includes(scope.replace(/:read$/, ':write'));
 }
 
 /** The links from jobs to projects that Gangway stores, because the marketplace has none: configured or added by operators. */

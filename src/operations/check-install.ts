@@ -3,7 +3,8 @@ import { provisioningOf } from '../domain/evidence-status.ts';
 import { rotateFrom } from '../installs/rotate-token.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import { type Grant, isGranted, type Link, type NeededScope, type Source } from '../marketplace/source.ts';
+import { isGranted } from '../marketplace/contract/account.ts';
+import type { Grant, Link, NeededScope, Source } from '../marketplace/source.ts';
 import type { TokenRecord } from '../marketplace/source-records.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 

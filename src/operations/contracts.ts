@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
@@ -17,7 +16,6 @@ import {
 } from '../evidence/contract-store.ts';
 import { mergeEvidence } from '../evidence/evidence-store.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type EndApproval, isGranted, type Source } from '../marketplace/source.ts';
 import { lockEvidence, postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
@@ -217,97 +215,4 @@ function toEvidence(contract: ContractEvidence, decision: 'end' | 'reopen', now:
   const at = [now, ...justAfter].sort().at(-1) ?? now;
   const decided = decision === 'end' ? { endedByOperatorAt: at } : { reopenedAt: at };
   return { ...emptyContract(install, contractId), ...decided };
-}
-
-interface EndOptions {
-  /** Whether to wait for the decision. Aborting the signal ends the wait, not the approval. */
-  follows: boolean;
-  /** Shows what is about to end. @returns whether the operator typed the id of the contract */
-  confirm(contract: ContractEvidence): Promise<boolean>;
-  /** Called once if a person at the marketplace must confirm the end. */
-  onApproval(approval: EndApproval): void;
-}
-
-export interface EndedAtMarketplace {
-  install: string;
-  contractId: string;
-  /** `pending` if no person has decided yet. */
-  outcome: 'ended' | 'pending' | 'declined' | 'expired';
-  /** Null if none was needed. */
-  approval: EndApproval | null;
-}
-
-/** Gangway needs this scope for nothing else. */
-const scope = 'payments:write';
-const [firstRestMs, longestRestMs] = [2000, 60_000];
-
-/**
- * Asks the marketplace to end a contract, and follows the approval that a person there must confirm. Gangway treats the
- * contract as ended when a reading says so, and requests that reading in the end.
- *
- * It may be repeated: while an approval is pending, the marketplace returns the same one.
- *
- * @throws AppError `not_found`, `conflict` if the install cannot end contracts or the operator did not confirm,
- * `forbidden` without the scope
- */
-export async function endAtMarketplace(
-  ctx: Storage & { sources: ReadonlyMap<string, Source> },
-  by: By,
-  { contract: id, install: named }: { contract: string; install: string | undefined },
-  { follows, confirm, onApproval }: EndOptions,
-  signal: AbortSignal,
-): Promise<EndedAtMarketplace> {
-  const { database, sources } = ctx;
-  const contract = await findOneContract(database.kysely, id, named);
-  const { install } = contract;
-  const source = sources.get(install);
-  if (source?.endContract === undefined) {
-    throw new AppError('conflict', `The token of ${install} cannot end contracts. The customer ends them`);
-  }
-  await requireScope(source, install, signal);
-  if (!(await confirm(contract))) {
-    throw new AppError('conflict', 'Nothing was requested, because the id of the contract was not typed');
-  }
-  // It is written before the call, because the answer may be lost.
-  await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end-at-marketplace', `${install}/${id}`));
-  const approval = await source.endContract(id, signal);
-  if (approval !== null) onApproval(approval);
-  const { readApproval } = source;
-  const isFollowed = approval !== null && follows && readApproval !== undefined;
-  const decided = isFollowed ? await followApproval(readApproval, approval, signal) : approval;
-  const outcome = decided === null ? 'ended' : toOutcome(decided);
-  if (outcome === 'ended') await inTransaction(database, (tx) => wantRead(tx, [install], by.at));
-  return { install, contractId: id, outcome, approval: decided };
-}
-
-async function requireScope(source: Source, install: string, signal: AbortSignal): Promise<void> {
-  const { token, scopes } = await source.readGrant(signal);
-  if (isGranted(token?.scopes ?? scopes ?? [], scope)) return;
-  throw new AppError('forbidden', `The token of ${install} lacks the scope ${scope}: ${source.remedies.scopeMissing}`);
-}
-
-/** @returns the approval as it was last read; it is pending only if the signal ended the wait */
-export async function followApproval<T extends Pick<EndApproval, 'id' | 'status'>>(
-  read: (id: string, signal: AbortSignal) => Promise<T>,
-  first: T,
-  signal: AbortSignal,
-): Promise<T> {
-  let approval = first;
-  for (let restMs = firstRestMs; approval.status === 'pending'; restMs = Math.min(restMs * 2, longestRestMs)) {
-    await sleep(restMs, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return approval;
-    approval = await read(approval.id, signal).catch((error: unknown) => keepFollowing(error, approval, signal));
-  }
-  return approval;
-}
-
-/** A person has three days to decide, and the marketplace may be down for a while meanwhile. */
-function keepFollowing<T>(error: unknown, approval: T, { aborted }: AbortSignal): T {
-  if (aborted) return approval;
-  if (error instanceof AppError && (error.code === 'unavailable' || error.code === 'rate_limited')) return approval;
-  throw error;
-}
-
-function toOutcome({ status }: EndApproval): EndedAtMarketplace['outcome'] {
-  return status === 'confirmed' ? 'ended' : status;
 }

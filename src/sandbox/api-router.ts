@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import express, { type RequestHandler, type Response, type Router } from 'express';
+import { isGranted } from '../marketplace/contract/account.ts';
 import { methodOf, type Operation, pathOf, type Received } from '../marketplace/contract/operation.ts';
 import type { PersonalToken, SandboxAccount } from './employer/account.ts';
 import { Refusal, requestIdHeader } from './error-response.ts';
@@ -70,11 +71,6 @@ export interface Admitted extends Call {
 
 /** @throws AppError if the token is not valid, or not enough for this operation */
 type Admit = (marketplace: Marketplace, authorization: string | undefined, operation: Operation) => Admitted;
-
-/** `write` includes `read` of the same family. */
-export function isGranted(scopes: readonly string[], scope: string): boolean {
-  return scopes.some((held) => held === scope || held.replace(/:write$/, ':read') === scope);
-}
 
 export function requireScopes(granted: readonly string[], { scopes }: Operation): void {
   const unmet = scopes.find((scope) => !scope.split('|').some((one) => isGranted(granted, one)));

@@ -143,7 +143,8 @@ export function createControlRouter(marketplace: Marketplace): Router {
     response.json({ deliveries: takeDeliverySnapshots(marketplace) });
   });
   router.use(() => {
-    throw new AppError('not_found', 'The sandbox has no such control');
+    const paths = Object.values(controls).map(({ path }) => path.slice(1));
+    throw new AppError('not_found', `The sandbox has no such control; there are ${paths.join(', ')}`);
   });
   return router;
 }

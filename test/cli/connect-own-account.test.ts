@@ -120,7 +120,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const elsewhere = sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id;
     const elsewhereAsked = await connect('--job', `${elsewhere}=street-signs`);
     for (const { stderr } of [elsewhereAsked, await connect()]) {
-      expect(stderr).toContain('payments:write (only for gangway contracts end-at-marketplace)');
+      expect(stderr).toContain('payments:write (only for gangway marketplace)');
       expect(stderr).toContain('jobs:write (not needed)');
       for (const scope of ownAccountScopes) expect(stderr).not.toContain(`${scope} (`);
       expect(stderr).toContain(`Run gangway token rotate own for a token with ${ownAccountScopes.join(', ')}`);

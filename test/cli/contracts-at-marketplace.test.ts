@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { fullEvent } from '../support/event-bodies.ts';
 import { readRoster } from '../support/roster.ts';
 import { createStdin, type RunningCommand, startAt } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { refused, useBridge } from './bridge.ts';
 
-describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
+describe('gangway marketplace contracts end', { timeout: 60_000 }, () => {
   const workspace = useBridge();
   const { run } = workspace;
   let sandbox: Sandbox;
@@ -34,28 +33,38 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
 
   const people = () => readRoster(workspace.rosterFile)['signs'] ?? [];
   const reconcile = () => run('reconcile');
-  const end = (...more: string[]) => run('contracts', 'end-at-marketplace', contractId, ...more);
+  /** The installs that a running bridge would read now. */
+  async function readsWanted(): Promise<string[]> {
+    let wanted: string[] = [];
+    await workspace.withStorage(async ({ database }) => {
+      const reads = database.kysely.selectFrom('job').select('key').where('kind', '=', 'reconcile');
+      wanted = (await reads.where('asks', '>', 0).execute()).map(({ key }) => key);
+    });
+    return wanted;
+  }
 
-  /** At a terminal at which this is typed. */
-  const endTyping = (typed: string) =>
-    startAt(createStdin(typed), 'contracts', 'end-at-marketplace', contractId, '--config', workspace.configFile);
+  const words = () => ['marketplace', 'contracts', 'end', contractId];
+  const end = (...more: string[]) => run(...words(), ...more);
+  const endTyping = (typed: string, ...more: string[]) =>
+    startAt(createStdin(typed), ...words(), ...more, '--config', workspace.configFile);
 
-  /** Types the id, and resolves when a person at the marketplace is waited for. */
+  /** Resolves when a person at the marketplace is waited for. */
   async function askForEnd(): Promise<{ command: RunningCommand; approvalId: string }> {
-    const command = endTyping(contractId);
+    const command = endTyping('y', '--wait', '1h');
     const stderr = await until('an approval waits', command.stderr, (text) => /approval \S+ waits/.test(text));
     return { command, approvalId: /approval (\S+) waits/.exec(stderr)?.[1] ?? '' };
   }
 
-  it('ends a contract without funded money once its id is typed', async () => {
+  it('ends a contract without funded money once it is confirmed, and has the install read', async () => {
     expect(people()).toEqual([trainerId]);
-    const ended = await endTyping(contractId).ended;
-    expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining(`has ended the contract ${contractId}`) });
-    expect(ended.stderr).toContain(`ends the contract ${contractId}`);
+    const ended = await endTyping('y').ended;
+    expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/status +ended/) });
+    expect(ended.stderr).toContain(`end a contract at the marketplace: ${contractId}`);
+    expect(await readsWanted()).toEqual(['own']);
     await reconcile();
     expect(people()).toEqual([]);
     const { stdout } = await run('audit', '--json');
-    expect(stdout).toContain('contracts end-at-marketplace');
+    expect(stdout).toContain('marketplace contracts.end');
   });
 
   it('ends a contract with funded money when a person has confirmed it', async () => {
@@ -66,6 +75,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     expect(people()).toEqual([trainerId]);
     sandbox.resolveApproval(approvalId, 'confirmed');
     expect(await command.ended).toMatchObject({ status: 0 });
+    expect(await readsWanted()).toEqual(['own']);
     await reconcile();
     expect(people()).toEqual([]);
   });
@@ -74,22 +84,24 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     sandbox.fundMilestone(contractId);
     const { command, approvalId } = await askForEnd();
     sandbox.resolveApproval(approvalId, status);
-    expect(await command.ended).toMatchObject({ status: 1, stdout: expect.stringContaining('it goes on') });
+    expect(await command.ended).toMatchObject({ status: 1, stdout: expect.stringContaining(status) });
     await reconcile();
     expect(people()).toEqual([trainerId]);
   });
 
   it('can be left, and follows the same approval if it is repeated', async () => {
     sandbox.fundMilestone(contractId);
-    const left = await end('--confirm', contractId, '--leave', '--json');
-    const said = JSON.parse(left.stdout) as { outcome: string; approval: { id: string } };
-    expect([left.status, said.outcome]).toEqual([2, 'pending']);
+    const left = await end('--yes', '--json');
+    const { approval } = JSON.parse(left.stdout) as { approval: { id: string; status: string } };
+    expect([left.status, approval.status]).toEqual([0, 'pending']);
     const { command, approvalId } = await askForEnd();
-    expect(approvalId).toBe(said.approval.id);
+    expect(approvalId).toBe(approval.id);
     command.stop();
     expect(await command.ended).toMatchObject({ status: 2 });
     sandbox.resolveApproval(approvalId, 'confirmed');
-    expect(await end('--confirm', contractId)).toMatchObject({ status: 0 });
+    expect(await end('--yes')).toMatchObject(refused('The contract has ended'));
+    await reconcile();
+    expect(people()).toEqual([]);
   });
 
   it('goes on while the marketplace is unreachable', async () => {
@@ -101,14 +113,10 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     expect(await command.ended).toMatchObject({ status: 0 });
   });
 
-  it('sends nothing unless the id is typed', async () => {
-    const typedWrongly = await endTyping('yes').ended;
-    const withoutTerminal = await end();
-    const another = await end('--confirm', 'ctr_other');
-    for (const ended of [typedWrongly, withoutTerminal, another]) {
-      expect(ended).toMatchObject(refused('Nothing was requested'));
-    }
-    expect(await end('--leave', '--no-such')).toMatchObject({ status: 64 });
+  it('sends nothing unless it is confirmed', async () => {
+    expect(await endTyping('n').ended).toMatchObject(refused('Nothing was sent'));
+    expect(await end()).toMatchObject(refused('--yes confirms it', 64));
+    expect(await readsWanted()).toEqual([]);
     await reconcile();
     expect(people()).toEqual([trainerId]);
   });
@@ -123,7 +131,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
   ])('says so if %s, and ends nothing', async (_, account, says) => {
     workspace.open({});
     await openAccount(account);
-    expect(await end('--confirm', contractId)).toMatchObject(refused(says));
+    expect(await end('--yes')).toMatchObject(refused(says));
     await reconcile();
     expect(people()).toEqual([trainerId]);
   });
@@ -131,13 +139,6 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
   it('says that an account must be claimed first, and where', async () => {
     workspace.open({});
     await openAccount({ isClaimed: false });
-    expect(await end('--confirm', contractId)).toMatchObject(refused(/https:\/\/\S*claim/));
-  });
-
-  it("is not for a platform's install", async () => {
-    workspace.open({});
-    await workspace.receive(fullEvent({ type: 'contract.started', contract: 'cmc1' }));
-    const ended = await run('contracts', 'end-at-marketplace', 'cmc1', '--confirm', 'cmc1');
-    expect(ended).toMatchObject(refused('cannot end contracts'));
+    expect(await end('--yes')).toMatchObject(refused(/https:\/\/\S*claim/));
   });
 });

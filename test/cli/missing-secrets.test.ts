@@ -62,7 +62,7 @@ describe('a second terminal, where no variable of the configuration is set', () 
     ['tools accept other', [otherTool, install, otherInstall]],
     ['adapter test --tool list --group 1 --yes', [tool]],
     ['endpoint status acme', [install]],
-    ['contracts end-at-marketplace cmc1 --install beta --confirm cmc1', [otherInstall]],
+    ['marketplace contracts end cmc1 --install beta --yes', [otherInstall]],
     ['links list', [install, otherInstall]],
     ['notifications test --channel ops', [channel, 'mail.smtp: the variable UNSET_SMTP is not set']],
     ['reconcile', [tool, otherTool, install, otherInstall]],

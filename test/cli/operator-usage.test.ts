@@ -6,7 +6,6 @@ import { runCommand } from '../support/run-command.ts';
 describe('the commands of an operator', { timeout: 20_000 }, () => {
   it.each([
     ['doctor', ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--upgrade', '--json']],
-    ['contracts end-at-marketplace', ['<contract>', '--install <name>', '--confirm <contract>', '--leave', '--json']],
   ])('%s --help mentions every option', async (words, options) => {
     const { status, stdout } = await runCommand(...words.split(' '), '--help');
     expect(status).toBe(0);

@@ -172,8 +172,8 @@ describe('the commands that act as customers', () => {
     const list = async () =>
       (await request('GET', `${url}/api/public/v1/payments/pending`, { token })).body.payments as { id: string }[];
     const [paid, cancelled] = [
-      await runJson(url, 'bill', contractId, '--amount', '50'),
-      await runJson(url, 'bill', contractId),
+      await runJson(url, 'do', `contracts/${contractId}/bill`, '{"amountUsd":50}'),
+      await runJson(url, 'do', `contracts/${contractId}/bill`),
     ];
     expect(await list()).toMatchObject([{ id: cancelled.id }, { id: paid.id, amountUsd: 50, job: { id: jobId } }]);
     const text = await runText(url, 'state');
@@ -217,52 +217,31 @@ describe('the commands that act as customers', () => {
     const { url } = await openWorld();
     const register = async () => (await request('POST', `${url}/api/agent/identity`, { body: {} })).status;
     const statuses = [];
-    for (const state of ['off', 'busy', 'on']) {
-      await runText(url, 'registration', state);
+    for (const state of ['anonymous_not_enabled', 'rate_limit_exceeded', null]) {
+      await runText(url, 'do', 'registration', JSON.stringify({ refusal: state }));
       statuses.push(await register());
     }
     expect(statuses).toEqual([403, 429, 200]);
     const [{ id }] = (await runJson(url, 'state')).accounts;
     expect(await runText(url, 'claim', id)).toBe(`Account ${id} is claimed\n`);
     await expect(runText(url, 'claim', id)).rejects.toThrow('already claimed');
-    const features = ['--without-feature', 'public_api_team', '--without-feature', 'public_api_credits'];
-    const changed = await runJson(url, 'set', id, '--without-card', '--without-team', ...features);
+    const set = (fields: object) => runJson(url, 'do', `accounts/${id}/set`, JSON.stringify(fields));
     const featuresOff = ['public_api_team', 'public_api_credits'];
-    expect(changed).toEqual({ accountId: id, hasCard: false, hasTeam: false, featuresOff });
+    expect(await set({ hasCard: false, hasTeam: false, featuresOff })).toEqual({
+      accountId: id,
+      hasCard: false,
+      hasTeam: false,
+      featuresOff,
+    });
     expect((await runJson(url, 'state')).accounts).toMatchObject([
       { id, isClaimed: true, hasCard: false, featuresOff },
     ]);
-    expect(await runJson(url, 'set', id)).toMatchObject({ hasCard: true, hasTeam: true, featuresOff: [] });
+    await expect(set({ card: 1 })).rejects.toThrow('card');
+    await expect(runText(url, 'do', 'nothing')).rejects.toThrow('there are installs, installs/:id/consent, ');
+    await expect(runText(url, 'do', 'idle', '{a}')).rejects.toThrow('line 1');
   });
 
-  it('write, restrict a conversation, observe mail, and change the role of the caller', async () => {
-    const { sandbox, url } = await openWorld();
-    const { accountId, jobId, token } = await runJson(url, 'account');
-    const conversation = `dm_${sandbox.hire({ jobId }).contractId}`;
-    const api = (method: string, path: string, body?: object) =>
-      request(method, `${url}/api/public/v1${path}`, { token, ...(body && { body }) });
-    const file = ['--attach', 'notes.txt', '--unavailable', 'OVERSIZE'];
-    const { messageId } = await runJson(url, 'write', conversation, '--body', 'Done', ...file);
-    const [message] = (await api('GET', `/messages/${conversation}`)).body.messages;
-    const attachments = [{ fileName: 'notes.txt', retrieval: { bytes: false } }];
-    expect(message).toMatchObject({ id: messageId, body: 'Done', attachments });
-
-    const send = async () => (await api('POST', `/messages/${conversation}`, { body: 'Hello' })).status;
-    expect(await runText(url, 'restrict', conversation, '--refusal', 'message_policy_blocked')).toContain('refuses');
-    expect(await send()).toBe(403);
-    await runText(url, 'restrict', conversation);
-    expect(await send()).toBe(201);
-
-    await runText(url, 'mail', jobId, messageId, '--delivered', '--complained');
-    const { observations } = (await api('GET', `/messages/email-audit?jobId=${jobId}&messageIds=${messageId}`)).body;
-    expect(observations).toMatchObject([{ status: 'DELIVERED', complainedAt: expect.any(String) }]);
-
-    expect(await runText(url, 'role', `wsp_${accountId}`, 'VIEWER')).toContain('VIEWER');
-    const renamed = await api('PATCH', `/instructions/workspaces/wsp_${accountId}`, { name: 'Other' });
-    expect(renamed.body.details).toEqual({ requiredRole: 'EDITOR', role: 'VIEWER' });
-  });
-
-  it('end, fund, give and withdraw consent, and reconnect', async () => {
+  it('end, fund, withdraw consent, and reconnect', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const { contractId } = sandbox.hire({ jobId });
     expect(await runText(url, 'fund', contractId, '--volume', '7', '--amount', '90')).toContain('7 for 90 USD');
@@ -271,12 +250,11 @@ describe('the commands that act as customers', () => {
       { status: 'ended', budget: { fundedVolume: 7, fundedAmountUsd: 90 } },
     ]);
 
-    expect(await runText(url, 'consent', installId, '--withdraw')).toContain('no longer sees');
+    const consent = ['do', `installs/${installId}/consent`, '{"piiConsent":false}'];
+    expect(await runJson(url, ...consent)).toEqual({ installId, piiConsent: false });
     expect(sandbox.snapshot().installs).toMatchObject([{ piiConsent: false }]);
-    expect(await runJson(url, 'consent', installId)).toEqual({ installId, piiConsent: true });
-    expect(sandbox.snapshot().installs).toMatchObject([{ piiConsent: true }]);
 
-    const { token } = await runJson(url, 'reconnect', installId);
+    const { token } = await runJson(url, 'do', `installs/${installId}/reconnect`);
     expect(token).toMatch(/^ot_ptk_/);
     expect(sandbox.snapshot().installs).toMatchObject([{ status: 'REVOKED' }, { status: 'ACTIVE' }]);
   });

@@ -25,7 +25,6 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
     jobId,
     hire: (opentrainUserId) => sandbox.hire({ jobId, trainers: [{ opentrainUserId }] }).contractId,
     end: (contractId) => void sandbox.endContract(contractId),
-    fund: (contractId) => void sandbox.fundMilestone(contractId),
     bill: (contractId) => void sandbox.billContract(contractId),
     withdrawAddress: (opentrainUserId) =>
       void sandbox.hire({ jobId, trainers: [{ opentrainUserId, workEmail: null }] }),

@@ -53,8 +53,6 @@ const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.deleteEndpoint(id, signal),
   (source) => source.redeliver?.(id, id, signal),
   (source) => source.readUpdates?.('1', signal),
-  (source) => source.endContract?.(id, signal),
-  (source) => source.readApproval?.(id, signal),
   (source) => source.listPendingPayments?.(signal),
   (source) => source.readPublications?.([id], signal),
   (source) => source.listTokens?.(signal),
@@ -148,7 +146,7 @@ describe('what is relied on', () => {
 
   it('is known by the ids of the operations', () => {
     expect(reliedOn.size).toBe(ofPlatform.length + ofEmployer.length);
-    expect([...reliedOn]).toEqual(expect.arrayContaining(['installs.current', 'contracts.end', 'pages.get']));
+    expect([...reliedOn]).toEqual(expect.arrayContaining(['installs.current', 'contracts.get', 'pages.get']));
   });
 
   it.each<[string, z.ZodObject, string, string]>([

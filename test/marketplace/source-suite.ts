@@ -183,24 +183,6 @@ export function describeSource(
       });
     });
 
-    declareWhere('endContract', 'ends a contract, at once or by an approval that a person confirms', async () => {
-      const [unfunded, funded] = [site.hire('trainer-1'), site.hire('trainer-2')];
-      expect(await source.endContract?.(unfunded, signal)).toBeNull();
-      expect(await source.endContract?.(unfunded, signal)).toBeNull();
-      site.fund?.(funded);
-      const approval = await source.endContract?.(funded, signal);
-      expect(approval).toEqual({
-        id: expect.any(String),
-        status: 'pending',
-        url: expect.stringMatching(/^https:/),
-        expiresAt: expect.any(String),
-      });
-      expect(await source.endContract?.(funded, signal)).toEqual(approval);
-      expect(await source.readApproval?.(approval?.id ?? '', signal)).toEqual(approval);
-      expect(await failureOf(source.endContract?.('ctr_unknown', signal))).toMatchObject({ code: 'not_found' });
-      expect(await failureOf(source.readApproval?.('apr_unknown', signal))).toMatchObject({ code: 'not_found' });
-    });
-
     declareWhere('listPendingPayments', 'lists what waits for money, and where a person sees to it', async () => {
       const contract = site.hire('trainer-1');
       expect(await source.listPendingPayments?.(signal)).toEqual([]);
@@ -275,8 +257,6 @@ export const allCapabilities = [
   'redeliver',
   'readPublications',
   'readUpdates',
-  'endContract',
-  'readApproval',
   'listPendingPayments',
   'listTokens',
   'createToken',
@@ -299,8 +279,6 @@ export interface SourceSite {
   /** @returns the id of the contract */
   hire(trainerId: string): string;
   end(contractId: string): void;
-  /** Funds the contract. */
-  fund?(contractId: string): void;
   /** Makes a payment for the contract pending. */
   bill?(contractId: string): void;
   /** Stops sharing the trainer's address. */

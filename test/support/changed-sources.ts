@@ -77,5 +77,5 @@ export const unpaced = changedSources('unpaced', [
     find: 'overlapMs = usualOverlapMs',
     replace: 'overlapMs = usualOverlapMs / 10',
   },
-  { file: 'src/operations/contracts.ts', find: '[2000, 60_000]', replace: '[20, 20]' },
+  { file: 'src/marketplace/follow-approval.ts', find: '[2000, 60_000]', replace: '[20, 20]' },
 ]);

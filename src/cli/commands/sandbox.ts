@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from 'commander';
+import { parseJson } from '../../config/read-file.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type CreateCommand, defineCommand } from '../define-command.ts';
-import { argument, flag, oneOf, option, repeatedOption, toAmount, withDefault } from '../options.ts';
+import { argument, flag, oneOf, option, toAmount, withDefault } from '../options.ts';
 import { control, defaultPort, faultOptions, local, type Made, runSandbox, toFaults } from '../sandbox-command.ts';
 
 const idOf = (kind: string) => argument(`<${kind}>`, `The id of the ${kind}`);
@@ -92,20 +93,6 @@ const commands: readonly CreateCommand[] = [
     },
   }),
   control({
-    name: 'bill',
-    description: "Have a payment for a contract wait for a person of the employer's own account",
-    arguments: { contract: idOf('contract') },
-    options: { amount: withDefault('<usd>', 'How much is to be paid, in US dollars', 200, toAmount) },
-    async act({ contract: id, amount }, ask) {
-      const payment = await ask<Made<'billContract'>>(['contracts', id, 'bill'], { amountUsd: amount });
-      return [
-        payment,
-        `Payment ${payment.id} of ${amount} USD waits for a person`,
-        `Pay it with: gangway sandbox pay ${payment.id}`,
-      ];
-    },
-  }),
-  control({
     name: 'pay',
     description: 'Pay what waits: a payment, which funds a milestone, or a top-up',
     arguments: { payment: argument('<payment>', 'The id of the payment or the top-up') },
@@ -113,30 +100,6 @@ const commands: readonly CreateCommand[] = [
     async act({ payment, cancel }, ask) {
       const outcome = cancel ? 'cancelled' : 'paid';
       return [await ask(['payments', payment, 'settle'], { outcome }), `Payment ${payment} is ${outcome}`];
-    },
-  }),
-  control({
-    name: 'consent',
-    description: "Let an install see its trainers' work addresses, or no longer",
-    arguments: { install: idOf('install') },
-    options: { withdraw: flag('Take the consent back') },
-    act: async ({ install: id, withdraw }, ask) => [
-      await ask(['installs', id, 'consent'], { piiConsent: !withdraw }),
-      `Install ${id} ${withdraw ? 'no longer sees' : 'sees'} work addresses`,
-    ],
-  }),
-  control({
-    name: 'reconnect',
-    description: 'Connect the customer anew: the old install is revoked, a new one has a new token',
-    arguments: { install: idOf('install') },
-    async act({ install: id }, ask) {
-      const answer = await ask<Made<'reconnect'>>(['installs', id, 'reconnect'], {});
-      return [
-        answer,
-        `Install ${answer.revokedInstallId} is revoked; its links and endpoints stay with it`,
-        `  install       ${answer.installId}`,
-        `  token         ${answer.token}`,
-      ];
     },
   }),
   control({
@@ -166,76 +129,13 @@ const commands: readonly CreateCommand[] = [
     act: async ({ account: id }, ask) => [await ask(['accounts', id, 'claim'], {}), `Account ${id} is claimed`],
   }),
   control({
-    name: 'set',
-    description: 'Set what an account has; what is not named is on',
-    arguments: { account: idOf('account') },
-    options: {
-      withoutCard: flag('It has no card'),
-      withoutTeam: flag('It has no team'),
-      withoutFeature: repeatedOption('<feature>', 'A feature that is off, such as public_api_team; may be repeated'),
-    },
-    act: async ({ account: id, withoutCard, withoutTeam, withoutFeature: featuresOff }, ask) =>
-      inLines(await ask(['accounts', id, 'set'], { hasCard: !withoutCard, hasTeam: !withoutTeam, featuresOff })),
-  }),
-  control({
-    name: 'registration',
-    description: 'Say whether agents can register',
-    arguments: { state: oneOf('<state>', 'Whether they can', ['on', 'off', 'busy']) },
-    async act({ state: wanted }, ask) {
-      const refusal = { on: null, off: 'anonymous_not_enabled', busy: 'rate_limit_exceeded' }[wanted];
-      return [await ask(['registration'], { refusal }), `Registration is ${wanted}`];
-    },
-  }),
-  control({
-    name: 'write',
-    description: 'Have a trainer write in a conversation',
-    arguments: { conversation: argument('<conversation>', 'The id of the conversation, such as dm_ and a contract') },
-    options: {
-      body: withDefault('<text>', 'What the trainer writes', 'Hello'),
-      attach: option('<name>', 'The name of an attached file, which says only its name'),
-      unavailable: option('<reason>', 'Why the file cannot be read, such as OVERSIZE'),
-    },
-    async act({ conversation, body, attach: fileName, unavailable: refusal }, ask) {
-      const file = { fileName, contentBase64: Buffer.from(fileName ?? '').toString('base64'), refusal };
-      const message = { body, attachments: fileName === undefined ? [] : [file] };
-      const written = await ask<Made<'writeMessage'>>(['conversations', conversation, 'messages'], message);
-      return [written, `Message ${written.messageId} written in ${conversation}`];
-    },
-  }),
-  control({
-    name: 'restrict',
-    description: 'Have a conversation refuse what the employer sends, or accept it again',
-    arguments: { conversation: idOf('conversation') },
-    options: { refusal: option('<reason>', 'Such as read_only_conversation (default: accept again)') },
-    act: async ({ conversation, refusal = null }, ask) => [
-      await ask(['conversations', conversation, 'refusal'], { refusal }),
-      `Conversation ${conversation} ${refusal === null ? 'accepts messages' : `refuses with ${refusal}`}`,
-    ],
-  }),
-  control({
-    name: 'mail',
-    description: 'Have the mail about a message be observed',
-    arguments: { job: idOf('job'), message: idOf('message') },
-    options: {
-      delivered: flag('It was delivered, not only sent'),
-      complained: flag('The recipient complained about it'),
-    },
-    act: async ({ job, message: messageId, delivered, complained: isComplained }, ask) => [
-      await ask(['jobs', job, 'mails'], { messageId, status: delivered ? 'DELIVERED' : 'SENT', isComplained }),
-      `The mail about ${messageId} is ${delivered ? 'delivered' : 'sent'}`,
-    ],
-  }),
-  control({
-    name: 'role',
-    description: "Give the user of the account's tokens another role in a workspace",
+    name: 'do',
+    description: 'Do anything else that people do at the marketplace',
     arguments: {
-      workspace: idOf('workspace'),
-      role: oneOf('<role>', 'The role', ['OWNER', 'EDITOR', 'REVIEWER', 'VIEWER']),
+      path: argument('<path>', 'Where the control is, such as accounts/acc_1/set; a wrong path lists all'),
+      fields: argument('[fields]', 'A JSON object, such as {"hasCard":false}'),
     },
-    act: async ({ workspace, role: wanted }, ask) => [
-      await ask(['workspaces', workspace, 'role'], { role: wanted }),
-      `The role in ${workspace} is ${wanted}`,
-    ],
+    act: async ({ path, fields = '{}' }, ask) => inLines(await ask(path.split('/'), Object(parseJson(fields)))),
   }),
   control({
     name: 'faults',

@@ -28,6 +28,11 @@ export const personalScopes = [
   'instructions:publish',
 ] as const;
 
+/** Whether a scope is granted. The right to write includes the right to read. */
+export function isGranted(granted: readonly string[], scope: string): boolean {
+  return granted.includes(scope) || granted.includes(scope.replace(/:read$/, ':write'));
+}
+
 const text = z.string().min(1).max(200).optional();
 
 const ofClaim = ['invalid_grant', 'expired_token', 'invalid_request'] as const;

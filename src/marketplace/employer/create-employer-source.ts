@@ -4,11 +4,11 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { type Client, type ClientOptions, createClient } from '../client.ts';
 import { compareOpenapi } from '../compare-openapi.ts';
 import { account, openapi, type Token, tokens } from '../contract/account.ts';
-import { type Approval, approvals, contracts, type Payment, payments } from '../contract/contracts.ts';
+import { type Payment, payments } from '../contract/contracts.ts';
 import { updates, webhooks } from '../contract/events.ts';
 import type { Answer } from '../contract/operation.ts';
 import { ofEmployer } from '../relied-on.ts';
-import type { EndApproval, Grant, JobLinks, Link, Remedies, Source, UpdatesPage } from '../source.ts';
+import type { Grant, JobLinks, Link, Remedies, Source, UpdatesPage } from '../source.ts';
 import type { PendingPayment, TokenRecord } from '../source-records.ts';
 import { listContracts, listParticipants, readBudget } from './employer-reads.ts';
 import { allNeeded, eventTypesOf, neededScopes, optionalScopes } from './employer-scopes.ts';
@@ -68,7 +68,6 @@ export function createEmployerSource({ links, ...options }: ClientOptions & { li
       return eventTypesOf(scopes ?? []);
     },
     ...webhookCalls(client),
-    ...endCalls(client),
     ...tokenCalls(client, clock),
     findDeviations: async (signal) => compareOpenapi(await call(openapi.get, {}, signal), ofEmployer),
     clockDriftMs,
@@ -89,28 +88,6 @@ function webhookCalls({ call, listWhole }: Client) {
     async deleteEndpoint(webhookId, signal) {
       const doneBefore = { code: 'not_found', answer: () => undefined } as const;
       await call(webhooks.delete, { webhookId }, signal, { doneBefore });
-    },
-  } satisfies Partial<Source>;
-}
-
-function endCalls({ call }: Client) {
-  return {
-    async endContract(contractId, signal) {
-      const isAbout = ({ approval }: { approval?: Approval | undefined }) =>
-        approval === undefined || approval.contractId === contractId;
-      try {
-        // Without an approval, the contract has ended.
-        const { approval } = await call(contracts.end, { contractId }, signal, { isAbout });
-        return approval === undefined ? null : toApproval(approval);
-      } catch (error) {
-        // The only possible conflict is that the contract has ended.
-        if (error instanceof AppError && error.code === 'conflict') return null;
-        throw error;
-      }
-    },
-    async readApproval(approvalId, signal) {
-      const isAbout = ({ approval }: { approval: Approval }) => approval.id === approvalId;
-      return toApproval((await call(approvals.get, { approvalId }, signal, { isAbout })).approval);
     },
   } satisfies Partial<Source>;
 }
@@ -148,10 +125,6 @@ function toGrant({
     isShared: true,
     token: { id: token.id, name: token.label ?? undefined, scopes: token.scopes },
   };
-}
-
-function toApproval({ id, status, approvalUrl: url = null, expiresAt }: Approval): EndApproval {
-  return { id, status, url, expiresAt };
 }
 
 /** Leaves out payments for other jobs of the account, which belong to other installs, or to none. */

@@ -1,20 +1,13 @@
 import { AppError } from '../../domain/errors.ts';
 import type { AddressMissing } from '../../domain/evidence.ts';
 import type { Client } from '../client.ts';
+import { isGranted } from '../contract/account.ts';
 import { contracts } from '../contract/contracts.ts';
 import { messaging } from '../contract/messages.ts';
 import { Contract } from '../contract/platform.ts';
 import { pageOf } from '../contract/shapes.ts';
 import type { Listing } from '../read-pages.ts';
-import {
-  type Budget,
-  type ContractFilter,
-  type ContractPage,
-  isGranted,
-  type Link,
-  type Participant,
-  type UnreadLink,
-} from '../source.ts';
+import type { Budget, ContractFilter, ContractPage, Link, Participant, UnreadLink } from '../source.ts';
 
 /** Refusals that concern one job: it belongs to another account, or does not exist. */
 const refusalsOfJob: ReadonlySet<AppError['code']> = new Set(['forbidden', 'not_found']);

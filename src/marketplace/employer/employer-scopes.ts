@@ -1,5 +1,6 @@
+import { isGranted } from '../contract/account.ts';
 import { feedTypes, scopeOfEvent } from '../contract/events.ts';
-import { isGranted, type NeededScope, type OptionalScopes } from '../source.ts';
+import type { NeededScope, OptionalScopes } from '../source.ts';
 
 /** Spec: part A section 5. */
 export const neededScopes: readonly NeededScope[] = [
@@ -39,7 +40,7 @@ export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 
 export const optionalScopes: OptionalScopes = {
   uses: new Map([
-    ['payments:write', 'only for gangway contracts end-at-marketplace'],
+    ['payments:write', 'only for gangway marketplace'],
     ['proposals:read', 'only to count proposals that are delivered'],
   ]),
   remedy: (install) =>

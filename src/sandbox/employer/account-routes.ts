@@ -1,5 +1,5 @@
-import { account as me, personalScopes, team, tokens } from '../../marketplace/contract/account.ts';
-import { type AccountCall, type CallOf, forAccount, isGranted, type Route } from '../api-router.ts';
+import { isGranted, account as me, personalScopes, team, tokens } from '../../marketplace/contract/account.ts';
+import { type AccountCall, type CallOf, forAccount, type Route } from '../api-router.ts';
 import { Refusal, refusalOf } from '../error-response.ts';
 import type { PersonalToken, SandboxAccount } from './account.ts';
 import { addToken } from './account-control.ts';

@@ -1,4 +1,5 @@
-import { type AccountCall, isGranted } from '../api-router.ts';
+import { isGranted } from '../../marketplace/contract/account.ts';
+import type { AccountCall } from '../api-router.ts';
 import type { Marketplace } from '../marketplace.ts';
 import { accountOf, type SandboxContract, type SandboxState } from '../sandbox-state.ts';
 import type { Conversation, Message, SandboxAccount } from './account.ts';

@@ -1,5 +1,6 @@
+import { isGranted } from '../../marketplace/contract/account.ts';
 import { scopeOfEvent, updates, webhooks } from '../../marketplace/contract/events.ts';
-import { type AccountCall, type CallOf, forAccount, isGranted, type Route } from '../api-router.ts';
+import { type AccountCall, type CallOf, forAccount, type Route } from '../api-router.ts';
 import { createEndpoint, deleteEndpoint } from '../delivery-rules.ts';
 import { Refusal } from '../error-response.ts';
 import { toPublicEndpoint } from '../public-shapes.ts';

@@ -17,7 +17,6 @@ interface Ids {
   contract: string;
   link: string;
   endpoint: string;
-  approval: string;
   /** A type of event that endpoints can have. */
   eventType: string;
 }
@@ -30,7 +29,6 @@ const operations: Record<string, Run> = {
   createEndpoint: (source, { eventType }) => createEndpoint(source, eventType),
   createToken: (source) => source.createToken?.({ name: 'gangway', scopes: [], expiresAt: null }, signal),
   reportUsage: (source, { contract }) => source.reportUsage?.(contract, [{ workDate: '2026-03-15' }], signal),
-  endContract: (source, { contract }) => source.endContract?.(contract, signal),
   readGrant: (source) => source.readGrant(signal),
   listLinks: (source) => source.listLinks(signal),
   readLink: (source, { link }) => source.readLink(link, signal),
@@ -46,7 +44,6 @@ const operations: Record<string, Run> = {
   listTokens: (source) => source.listTokens?.(signal),
   listPendingPayments: (source) => source.listPendingPayments?.(signal),
   readPublications: (source, { job }) => source.readPublications?.([job], signal),
-  readApproval: (source, { approval }) => source.readApproval?.(approval, signal),
   revokeToken: (source) => source.revokeToken?.('t1', signal),
   deleteLink: (source, { link }) => source.deleteLink?.(link, signal),
   deleteEndpoint: (source, ids) => source.deleteEndpoint(ids.endpoint, signal),
@@ -99,7 +96,7 @@ interface Api {
   sandbox: Sandbox;
   baseUrl: string;
   token: string;
-  ids: Omit<Ids, 'endpoint' | 'approval'>;
+  ids: Omit<Ids, 'endpoint'>;
   toSource(baseUrl: string): Source;
 }
 
@@ -112,11 +109,10 @@ function toTarget(name: string, openApi: () => Promise<Api>): Target {
     atOnce: 300,
     async open() {
       const { sandbox, baseUrl, toSource, ...api } = await openApi();
-      const ids: Ids = { ...api.ids, endpoint: '', approval: '' };
+      const ids: Ids = { ...api.ids, endpoint: '' };
       const recording = await record(async () => {
         const source = toSource(baseUrl);
         ids.endpoint = (await createEndpoint(source, ids.eventType)).endpoint.id;
-        ids.approval = (await source.endContract?.(ids.contract, signal))?.id ?? '';
         for (const run of Object.values(operations)) await run(source, ids)?.catch(() => undefined);
       });
       await sandbox.stop();
