@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sqlite } from '../../support/databases.ts';
 import { openEmployerJourney } from '../../support/employer-journey.ts';
-import { actsIn, openSignedIn, signIn } from './signed-in.ts';
+import { actsIn, openSignedIn, outcomeOf, signIn } from './signed-in.ts';
 
 it('the token of an own account is replaced, and the old one is revoked', async () => {
   const journey = await openEmployerJourney(sqlite);
@@ -9,8 +9,9 @@ it('the token of an own account is replaced, and the old one is revoked', async 
   const { visitor } = await signIn(journey, 'otto');
   expect((await visitor.visit('/installs/own')).text).toContain('Rotate the token');
   const question = await visitor.visit('/do/tokenRotate?install=own&back=/installs/own');
-  const done = await visitor.press(question, 'Rotate', { keep: 'payments:write, team:read' });
-  expect(done).toMatchObject({ status: 200, path: '/installs/own' });
+  const pressed = await visitor.press(question, 'Rotate', { keep: 'payments:write, team:read' });
+  const done = await outcomeOf(visitor, pressed);
+  expect(done).toMatchObject({ status: 200, text: expect.stringContaining('own uses the token') });
   expect(done.body).not.toContain('ot_pat_');
   const [old, made] = sandbox.snapshot().accounts[0]?.tokens ?? [];
   expect([old?.status, made?.status]).toEqual(['revoked', 'active']);
