@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { shrinkFile } from '../db/sqlite-file.ts';
+import { dropExpiredLinks } from '../hires/hire-store.ts';
 import { answerKeptMs, purgeAnswers } from '../http/api/kept-answer-store.ts';
 import { deleteOld } from '../inbox/storage-store.ts';
 import { type JobKind, type JobName, soleJob } from '../jobs/job.ts';
@@ -29,6 +30,10 @@ export const housekeeping: readonly JobKind[] = [
   inSteps('purge notices', 10 * minuteMs, (ctx) => () => purgeNotices(ctx, chunkSize)),
   inSteps('purge imports', 10 * minuteMs, (ctx, progress) => async () => {
     await clearImports(ctx, progress);
+    return false;
+  }),
+  inSteps('purge links', 10 * minuteMs, (ctx) => async () => {
+    await dropExpiredLinks(ctx, toInstant(ctx.clock.now()));
     return false;
   }),
   inSteps('purge mail counts', hourMs, (ctx) => async () => {

@@ -6,6 +6,7 @@ import { inTransaction } from '../db/database.ts';
 import { createFileWatch } from '../db/sqlite-file.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { guidelineJob } from '../guidelines/sync-guidelines.ts';
+import { approvalJob } from '../hires/ask-approval.ts';
 import type { StorageGate } from '../http/receiver/limits.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
@@ -114,6 +115,7 @@ export function jobKinds({ receiver }: Pick<Config, 'receiver'>, ports: FeedPort
     budgetJob,
     sweepJob,
     paymentJob,
+    approvalJob,
     tokenExpiryJob,
     finalReportJob(keepAnswer),
     ...housekeeping,

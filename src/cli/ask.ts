@@ -25,7 +25,7 @@ export async function askYesNo(terminal: Terminal, question: string): Promise<bo
 }
 
 /** @returns what was typed; undefined if stdin is no terminal */
-async function askTyped({ stdin, stderr, signal }: Terminal, question: string): Promise<string | undefined> {
+export async function askTyped({ stdin, stderr, signal }: Terminal, question: string): Promise<string | undefined> {
   if (stdin.isTTY !== true) return undefined;
   const lines = createInterface({ input: stdin, output: stderr });
   try {

@@ -55,6 +55,7 @@ fish, in ~/.config/fish/config.fish:   gangway completion fish | source`,
 const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
   'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', openCommand, doctorCommand],
   People: ['members', 'access', 'explain', 'plans', 'drift', 'retire', 'forget'],
+  Hiring: ['hire', 'milestones', 'team'],
   Work: ['contracts', 'usage', 'budgets', 'guidelines'],
   Marketplace: [
     ...['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', 'marketplace'],

@@ -3,7 +3,9 @@ import { readSmallFile } from '../config/read-file.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SourceKind } from '../domain/install.ts';
 import { exitStatusOf } from '../domain/run.ts';
+import { listClaims } from '../hires/hire-store.ts';
 import { findConnectedInstall } from '../installs/install-store.ts';
+import { stripControl } from '../lib/text.ts';
 import { type Check, toCheckText } from '../operations/check.ts';
 import {
   type Connection,
@@ -14,6 +16,7 @@ import {
   toWantedJobs,
 } from '../operations/connect.ts';
 import { type Reconciled, reconcileNow } from '../operations/reconcile-now.ts';
+import { awaitClaim, endClaim, registerAccount } from '../operations/register.ts';
 import { formatTable } from '../operations/text-table.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
@@ -32,22 +35,53 @@ interface ConnectOptions {
   acceptOrphans: boolean;
   acceptOtherCustomer: boolean;
   wait: number;
+  register: boolean;
 }
 
 interface Connected extends Reconciled, Established {}
 
 /** `gangway connect`: from the token of a customer, or of an employer's own account, to people in the tool. */
 export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
+  if (options.register) return printConnected(await register(options, session));
   const wish = await toWish(options, session);
   return printConnected(await connectAs(wish, options, session));
+}
+
+/** From no account to a claimed one. Each step is stored, so an interrupted run is gone on with. */
+async function register(options: ConnectOptions, session: ServicesSession): Promise<Connected> {
+  const { install } = options;
+  const { terminal, services } = session;
+  const { destination } = settleConnection(services, { ...options, source: 'employer', jobs: [], hasToken: true });
+  const accepts = { acceptsOrphans: options.acceptOrphans, acceptsOtherCustomer: options.acceptOtherCustomer };
+  const wish = { install, source: 'employer', jobs: [], destination, ...accepts } as const;
+  const isClaimed = (await listClaims(services)).every((claim) => claim.install !== install);
+  if (services.installs.has(install) && isClaimed) throw new AppError('conflict', `${install} is connected already`);
+  for (let hasExpired = false; ; hasExpired = true) {
+    const claim = await registerAccount(services, install, hasExpired, terminal.signal);
+    const before = { ...wish, token: claim.accessToken, isUnclaimed: true };
+    // An account that nobody has claimed in time is gone, so another takes its place.
+    await establish({ ...before, acceptsOtherCustomer: claim.isAnew || wish.acceptsOtherCustomer }, options, session);
+    const onLink = (url: string, code: string | null, until: string | null) => {
+      const more = `${code === null ? '' : ` Its code is ${code}.`}${until === null ? '' : ` It expires at ${until}.`}`;
+      terminal.stderr.write(`${stripControl(`A person must claim the account: ${url}.${more}`)}\n`);
+    };
+    const token = await awaitClaim(services, install, claim, onLink, terminal.signal);
+    if (token !== null) {
+      const connected = await connectAs({ ...wish, token }, options, session);
+      await endClaim(services, install, claim, terminal.signal);
+      return connected;
+    }
+    terminal.stderr.write('The claim has expired. Another account is registered\n');
+  }
 }
 
 /** The same with `--remote`. By default, the instance uses the token that it has. */
 export async function askConnect(options: ConnectOptions, remote: RemoteSession): Promise<Printed> {
   const { install, tokenFile, tool, projects, yes: relink, move, acceptOrphans, acceptOtherCustomer } = options;
+  if (options.register) remote.misuse('--register does not take --remote: it waits for a person here');
   const { terminal } = remote;
   const { source, jobs } = toAccount(options);
-  const token = readToken(tokenFile, remote.line) ?? (await askToken(remote, toTokenName(source, install)));
+  const token = readToken(tokenFile, remote.line) ?? (await askToken(terminal, toTokenName(source, install)));
   const wait = `${Math.min(Math.ceil(options.wait / 1000), mostWaitSeconds)}s`;
   const body = { source, jobs, token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer, wait };
   const { checks, ...connected } = await remote.ask<Connected & { checks: Check[] }>(
@@ -62,9 +96,9 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
 const mostWaitSeconds = 100;
 
 /** @returns undefined if stdin is no terminal, or if nothing is typed */
-async function askToken({ terminal }: RemoteSession, name: string): Promise<string | undefined> {
+async function askToken(terminal: Terminal, name: string, hasOne = true): Promise<string | undefined> {
   if (terminal.stdin.isTTY !== true) return undefined;
-  const typed = await askSecret(terminal, `${name} (nothing keeps the one it has): `);
+  const typed = await askSecret(terminal, `${name}${hasOne ? ' (nothing keeps the one it has)' : ''}: `);
   return typed === '' ? undefined : typed;
 }
 
@@ -117,11 +151,8 @@ async function findToken(
   { install, source }: Pick<Connection, 'install' | 'source'>,
   stored: string | undefined,
 ): Promise<string> {
-  if (terminal.stdin.isTTY === true) {
-    const keeps = stored === undefined ? '' : ' (nothing keeps the one it has)';
-    const typed = await askSecret(terminal, `${toTokenName(source, install)}${keeps}: `);
-    if (typed !== '') return toToken(typed);
-  }
+  const typed = await askToken(terminal, toTokenName(source, install), stored !== undefined);
+  if (typed !== undefined) return toToken(typed);
   if (stored !== undefined) return stored;
   throw new AppError(
     'invalid',
@@ -129,12 +160,11 @@ async function findToken(
   );
 }
 
-/** Reconciles it here, because no instance may be running. */
-async function connectAs(
+function establish(
   wish: Connection,
-  { yes, move, wait }: ConnectOptions,
+  { yes, move }: ConnectOptions,
   { terminal, services, registry }: ServicesSession,
-): Promise<Connected> {
+): Promise<Established> {
   const connector = {
     registry,
     by: decidedBy(),
@@ -142,10 +172,16 @@ async function connectAs(
     confirm: async (question: string) => yes || (await askYesNo(terminal, question)),
     onStep: (check: Check) => void terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`),
   };
-  const established = await establishInstall(services, connector, wish, terminal.signal);
+  return establishInstall(services, connector, wish, terminal.signal);
+}
+
+/** Reconciles it here, because no instance may be running. */
+async function connectAs(wish: Connection, options: ConnectOptions, session: ServicesSession): Promise<Connected> {
+  const { terminal, services } = session;
+  const established = await establish(wish, options, session);
   const { install, acceptsOrphans } = wish;
   const [reconciled] = await withProgress(terminal, (onProgress) => {
-    const patience = { loops: services.loops, waitMs: wait, signal: terminal.signal, onProgress };
+    const patience = { loops: services.loops, waitMs: options.wait, signal: terminal.signal, onProgress };
     return reconcileNow(services, [install], patience, acceptsOrphans);
   });
   if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');

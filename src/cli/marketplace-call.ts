@@ -11,9 +11,10 @@ import { loadInstalls } from '../installs/load-installs.ts';
 import { currentToken } from '../installs/replaced-token-store.ts';
 import { stripControl } from '../lib/text.ts';
 import { type Client, createClient, previewRequest } from '../marketplace/client.ts';
+import { type Approval, approvals } from '../marketplace/contract/contracts.ts';
 import { fieldsOfPath, methodOf, type Operation } from '../marketplace/contract/operation.ts';
 import { refusals } from '../marketplace/contract/refusals.ts';
-import { approvalIn, followApproval, toApprovalText } from '../marketplace/follow-approval.ts';
+import { approvalIn, followApproval, sayWaiting } from '../marketplace/follow-approval.ts';
 import { detailsOf, reasonOf } from '../marketplace/refusal.ts';
 import { fieldColumns, record } from '../operations/show.ts';
 import { formatList, withoutMilliseconds } from '../operations/text-table.ts';
@@ -129,10 +130,12 @@ async function settle(call: Call, client: Client, answer: unknown): Promise<void
   const { terminal } = call.session;
   const { wait } = call.line;
   const approval = approvalIn(answer);
-  if (approval?.status === 'pending') terminal.stderr.write(`${stripControl(toApprovalText(approval))}\n`);
+  if (approval?.status === 'pending') terminal.stderr.write(`${stripControl(sayWaiting(approval))}\n`);
   if (approval === undefined || wait === undefined) return printAnswer(call, answer);
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(wait)]);
-  const decided = await followApproval(client, approval, signal);
+  const read = async ({ id: approvalId }: Approval) =>
+    approvalIn(await client.callRaw(approvals.get, { approvalId }, signal));
+  const decided = await followApproval(approval, read, signal);
   printAnswer(call, { ...Object(answer), approval: decided });
   if (statuses[decided.status] !== 0) throw new Ending(statuses[decided.status]);
 }

@@ -1,4 +1,5 @@
 import { Argument, Command, Option } from 'commander';
+import { readSmallFile } from '../config/read-file.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
 import { stripControl } from '../lib/text.ts';
@@ -71,14 +72,31 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const output = line.json === true ? 'json' : (line.output ?? 'table');
     const session = createSession(terminal, command);
     const texts = readTexts(command, operation.args, [...fields.keys()]);
+    for (const [field, { isFile }] of fields)
+      if (isFile) texts[field] = readSmallFile(String(texts[field]), process.cwd());
     const input = toInput(operation, texts, session);
     await openAsk(session, operation, input, async (ask) => {
       if (needsInstall(operation, texts)) Object.assign(input, { install: pickInstall(session, await ask.installs()) });
-      const answer = await askAll(operation, input, ask);
+      let answer = await askAll(operation, input, ask);
+      for (let set = await askPerson(session, operation, answer); set.length > 0; ) {
+        answer = await ask.answer(operation, { ...input, set });
+        set = await askPerson(session, operation, answer);
+      }
       const status = printAnswer(terminal, operation, answer, output, input);
       if (status !== 0) throw new Ending(status);
     });
   });
+}
+
+/** @returns the answers, as `key=value`; none without a terminal, or if nothing is missing or typed */
+async function askPerson({ terminal }: Session, { questions }: Operation, answer: object): Promise<string[]> {
+  const { askTyped } = await import('./ask.ts');
+  const set: string[] = [];
+  for (const { says, key } of terminal.stdin.isTTY === true ? questions(answer) : []) {
+    const typed = await askTyped(terminal, `${stripControl(says)}\n${key}:`);
+    if (typed) set.push(`${key}=${typed}`);
+  }
+  return set;
 }
 
 export function toArgument(name: string, field: Field | undefined, mayBeLeftOut: boolean): Argument {

@@ -88,11 +88,6 @@ export function keepsTo({ pattern, says }: TextRule): Parse<string> {
   };
 }
 
-/** A whole number from 1 to 100,000. */
-export function toCount(text: string): number {
-  return toWholeNumber(text, 1, 100_000);
-}
-
 export function toWholeNumber(text: string, least: number, greatest: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && number <= greatest) return number;

@@ -1,25 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { InvalidArgumentError } from 'commander';
+import { parseJson } from '../config/read-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { stripControl } from '../lib/text.ts';
-import { toDurationMs } from '../lib/units.ts';
 import type { Control } from '../sandbox/controls.ts';
 import type { WantedFaults } from '../sandbox/faults/faults-schema.ts';
 import { type CreateCommand, defineCommand, type Given } from './define-command.ts';
-import {
-  type Input,
-  type Inputs,
-  option,
-  repeatedOption,
-  toAmount,
-  toCount,
-  type ValuesOf,
-  withDefault,
-} from './options.ts';
+import { type Inputs, withDefault } from './options.ts';
 import type { Session, Terminal } from './session.ts';
 
-interface RunOptions extends FaultOptions {
+interface RunOptions {
+  faults: string | undefined;
   port: number;
   timeScale: number;
   seed: string | undefined;
@@ -29,7 +21,7 @@ interface RunOptions extends FaultOptions {
 /** `gangway sandbox`: runs a simulated marketplace until it is stopped. */
 export async function runSandbox(options: RunOptions, { terminal }: Session): Promise<undefined> {
   const { port, timeScale, json, seed = randomUUID() } = options;
-  const faults = toFaults(options);
+  const faults = options.faults === undefined ? undefined : (parseJson(options.faults) as WantedFaults);
   // Loaded here, because the help of every command loads this file.
   const { createSandbox } = await import('../sandbox/sandbox.ts');
   const sandbox = createSandbox({ port, timeScale, seed, ...(faults && { faults }) });
@@ -129,85 +121,8 @@ function toRefusal(url: string, status: number, answer: unknown): AppError {
   return new AppError('unavailable', `What answers at ${url} is not a sandbox (HTTP ${status})`);
 }
 
-type FaultKind = keyof WantedFaults;
-
-/** How often a fault happens, and how long it takes. */
-interface Chance {
-  probability: number;
-  ms?: number;
-}
-
-const deliveryKinds = {
-  lose: 'Events are never sent',
-  repeat: 'Deliveries are sent again after they were taken',
-  reorder: 'Events arrive after the next one',
-  delay: 'Events arrive later, by up to the time that is given, e.g. 0.5:10m',
-  corrupt: 'The body of an attempt is not the one that was signed',
-} as const satisfies Partial<Record<FaultKind, string>>;
-
-const apiKinds = {
-  rateLimited: 'Calls are answered 429',
-  serverError: 'Calls are answered 500 or 503',
-  unauthenticated: 'Calls are answered 401, though the token is good',
-  forbidden: 'Calls are answered 403, though the install is active',
-  slow: 'Calls are answered after the time that is given, e.g. 0.5:2s',
-  notJson: 'Calls are answered with a web page',
-  cutOff: 'Answers end in the middle',
-  empty: 'Lists are empty where there is something',
-  truncated: 'Lists end after their first half',
-} as const satisfies Partial<Record<FaultKind, string>>;
-
-const kinds = Object.entries({ ...deliveryKinds, ...apiKinds }) as [FaultKind, string][];
-
-/** The options that ask a sandbox for faults: one for each kind, and two for where and how often. */
-export const faultOptions = {
-  ...(Object.fromEntries(kinds.map(([kind, description]) => [kind, toFaultOption(kind, description)])) as Record<
-    FaultKind,
-    Input<Chance | undefined>
-  >),
-  operation: repeatedOption(
-    '<operation>',
-    'The only calls that these faults are for, e.g. "GET /contracts"; may be repeated',
-  ),
-  times: option('<number>', 'How often each of these faults happens at most', toCount),
-};
-
-type FaultOptions = ValuesOf<typeof faultOptions>;
-
-function toFaultOption(kind: FaultKind, description: string): Input<Chance | undefined> {
-  const isTimed = kind === 'delay' || kind === 'slow';
-  return isTimed
-    ? option('<probability:time>', description, toTimedChance)
-    : option('<probability>', description, toChance);
-}
-
-/** @returns undefined if the command line asks for no fault */
-export function toFaults(options: FaultOptions): WantedFaults | undefined {
-  const { times, operation: operations } = options;
-  const chosen = kinds.map(([kind]) => kind).filter((kind) => options[kind] !== undefined);
-  if (chosen.length === 0 && times !== undefined) {
-    throw new AppError('invalid', '--times needs a fault that it is for, e.g. --lose 0.3');
-  }
-  if (operations.length > 0 && !chosen.some((kind) => kind in apiKinds)) {
-    throw new AppError('invalid', '--operation needs a fault of calls, e.g. --server-error 0.3');
-  }
-  if (chosen.length === 0) return undefined;
-  const faults = chosen.map((kind) => {
-    const where = kind in apiKinds && operations.length > 0 && { operations };
-    return [kind, { ...options[kind], ...where, ...(times !== undefined && { times }) }];
-  });
-  return Object.fromEntries(faults);
-}
-
-function toChance(text: string): Chance {
-  const probability = toAmount(text);
-  if (probability <= 1) return { probability };
-  throw new InvalidArgumentError('a probability from 0 to 1 is needed');
-}
-
-function toTimedChance(text: string): Chance {
-  const [, probability = '', duration = ''] = /^([^:]+):(.+)$/.exec(text) ?? [];
-  const ms = toDurationMs(duration);
-  if (ms !== undefined) return { ...toChance(probability), ms };
-  throw new InvalidArgumentError('a probability and a time are needed, such as 0.5:10m');
-}
+/** What a sandbox does wrong, as its schema has it (`src/sandbox/faults/faults-schema.ts`). */
+export const faultsHelp = `What goes wrong, as JSON: a probability, or an object with times, ms or operations, such as
+{"lose":0.3,"delay":{"probability":0.5,"ms":600000},"serverError":{"probability":1,"operations":["GET /contracts"]}}.
+Of deliveries: lose, repeat, reorder, delay, corrupt; of calls: rateLimited, serverError, unauthenticated, forbidden,
+slow, notJson, cutOff, empty, truncated`;

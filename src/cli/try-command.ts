@@ -14,9 +14,11 @@ import { platformEventTypes } from '../domain/event.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { listDeliveries } from '../inbox/delivery-list-store.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
-import { requestJson } from '../lib/http-client.ts';
 import { createLogger } from '../lib/logger.ts';
 import { toLogDestination } from '../lib/readable-log.ts';
+import { createClient } from '../marketplace/client.ts';
+import { contracts } from '../marketplace/contract/contracts.ts';
+import { projectLinks, webhookEndpoints } from '../marketplace/contract/platform.ts';
 import { listMemberships } from '../memberships/membership-list-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
@@ -102,13 +104,12 @@ async function tryCustomer(sandbox: Sandbox, { baseUrl }: Started): Promise<Tria
   const { installId, token } = sandbox.createInstall();
   const { id: jobId } = sandbox.createJob({ installId, title: jobTitle });
   const endpoint = { url: `http://127.0.0.1:${port}/webhooks/demo`, eventTypes: platformEventTypes };
-  const { secret } = await post<{ secret: string }>(`${baseUrl}/webhook-endpoints`, token, endpoint);
-  await post(`${baseUrl}/project-links`, token, {
-    externalProjectId: demoProject,
-    externalProjectName: 'Street signs',
-    externalProjectUrl: 'https://tool.example.com/projects/street-signs',
-    jobId,
-  });
+  const { call } = createClient({ baseUrl, token });
+  const signal = AbortSignal.timeout(patienceMs);
+  const { secret } = await call(webhookEndpoints.create, endpoint, signal);
+  const externalProjectUrl = 'https://tool.example.com/projects/street-signs';
+  const link = { externalProjectId: demoProject, externalProjectName: 'Street signs', externalProjectUrl, jobId };
+  await call(projectLinks.create, link, signal);
   return {
     settings: {
       receiver: { host: '127.0.0.1', port, publicUrl: `http://127.0.0.1:${port}`, drain: '0s' },
@@ -144,8 +145,9 @@ function tryAccount(sandbox: Sandbox, { employerBaseUrl }: Started): Trial {
       tour.say(`1. You hire a trainer: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
       await showStep(tour, 'feed', 'contract.created', 'active');
       sandbox.fundMilestone(contractId);
-      const ending = await post<{ approval: { id: string } }>(`${employerBaseUrl}/contracts/${contractId}/end`, token);
-      const approvalId = ending.approval.id;
+      const { call } = createClient({ baseUrl: employerBaseUrl, token });
+      const { approval } = await call(contracts.end, { contractId }, AbortSignal.timeout(patienceMs));
+      const approvalId = approval?.id ?? '';
       tour.say(`2. You ask for the end of ${contractId}: the approval ${approvalId} waits for a person`);
       await showRoster(tour);
       sandbox.resolveApproval(approvalId, 'confirmed');
@@ -206,19 +208,6 @@ async function waitFor(what: string, look: () => Promise<string | undefined>): P
     await wait(25);
   }
   throw new AppError('internal', `The tour waited ${patienceMs / 1000} s in vain for ${what}`);
-}
-
-async function post<Answer>(url: string, token: string, body?: object): Promise<Answer> {
-  const answer = await requestJson({
-    method: 'POST',
-    url,
-    headers: { authorization: `Bearer ${token}` },
-    ...(body && { body }),
-    purpose: 'act in the sandbox',
-    timeoutMs: 5000,
-    maxBytes: 65_536,
-  });
-  return answer.body as Answer;
 }
 
 /** The endpoint's address must be known before anything listens there. */

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import { type MigrationResult, Migrator } from 'kysely/migration';
 import { initial } from '../../migrations/0001-initial.ts';
+import { hires } from '../../migrations/0002-hires.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
 import { writeStatistics } from './sqlite-statistics.ts';
 
 /** Each as statements of SQL, in the words of `dialectWords`. Append-only: a migration that is released never changes. */
-export const migrations: Readonly<Record<string, string>> = { '0001-initial': initial };
+export const migrations: Readonly<Record<string, string>> = { '0001-initial': initial, '0002-hires': hires };
 
 const dialectWords = {
   sqlite: {

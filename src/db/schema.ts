@@ -1,6 +1,7 @@
 import type { ColumnType, Selectable } from 'kysely';
 import type { Column, Table } from './columns.ts';
 import { evidence } from './schema/evidence.ts';
+import { hires } from './schema/hires.ts';
 import { installs } from './schema/installs.ts';
 import { memberships } from './schema/memberships.ts';
 import { messages } from './schema/messages.ts';
@@ -15,6 +16,7 @@ import { usage } from './schema/usage.ts';
 const schema = {
   ...operation,
   ...installs,
+  ...hires,
   ...evidence,
   ...memberships,
   ...tools,

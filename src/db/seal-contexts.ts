@@ -30,6 +30,10 @@ export function tokenContext({ install }: { install: string }): string {
   return `connected_install.token:${install}`;
 }
 
+export function claimContext({ install }: { install: string }): string {
+  return `claim.secrets:${install}`;
+}
+
 export function keptAnswerContext({ id }: { id: number }): string {
   return `kept_answer.answer:${id}`;
 }

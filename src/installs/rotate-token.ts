@@ -4,8 +4,8 @@ import { type Hold, withLock } from '../db/lock.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
-import { isGranted } from '../marketplace/contract/account.ts';
-import type { Grant, Source, TokenCalls } from '../marketplace/source.ts';
+import { isGranted, tokens as tokensOf } from '../marketplace/contract/account.ts';
+import type { Grant, Source } from '../marketplace/source.ts';
 import type { TokenRecord } from '../marketplace/source-records.ts';
 import type { InstallRegistry } from './install-registry.ts';
 import { findReplacement, type Replacement, saveReplacement, tokenDigest } from './replaced-token-store.ts';
@@ -76,7 +76,9 @@ async function rotate(
     await revoke(account, id, signal);
   }
   await hold.renew();
-  const { token, secret } = await account.createToken({ name, scopes, expiresAt }, signal);
+  const wanted = { name, scopes, expiresAt: expiresAt ?? undefined };
+  // Not repeated: if the answer is lost, the next rotation finds the token by its name.
+  const { token: secret, metadata: token } = await account.call(tokensOf.create, wanted, signal);
   const renewed = asAccount(registry.openWith(install, secret));
   const revokeNew = () => revoke(account, token.id, signal).catch(() => undefined);
   try {
@@ -130,11 +132,11 @@ async function checkNew(
   await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
 }
 
-type Account = Source & TokenCalls;
+type Account = Source & Required<Pick<Source, 'call' | 'listTokens'>>;
 
 /** @throws AppError `invalid` for a source whose tokens cannot be replaced */
 function asAccount(source: Source): Account {
-  if (source.listTokens && source.createToken && source.revokeToken) return source as Account;
+  if (source.listTokens && source.call) return source as Account;
   throw new AppError(
     'invalid',
     'Only the token of your own account can be rotated. For a customer, ask them for a new token and run "gangway connect"',
@@ -142,9 +144,14 @@ function asAccount(source: Source): Account {
 }
 
 async function revoke(source: Account, tokenId: string, signal: AbortSignal): Promise<void> {
-  await source.revokeToken(tokenId, signal).catch((error: unknown) => {
-    if (toAppError(error).code !== 'not_found') throw error;
-  });
+  try {
+    const { token } = await source.call(tokensOf.revoke, { tokenId }, signal);
+    if (token.id === tokenId && token.status === 'revoked') return;
+  } catch (error) {
+    if (toAppError(error).code === 'not_found') return;
+    throw error;
+  }
+  throw new AppError('invalid', 'Could not revoke a token: the answer does not say that it is revoked');
 }
 
 /**

@@ -13,6 +13,7 @@ import { backoffMs } from '../lib/retry.ts';
 /** Each tool has a `work in` kind of its own. */
 export type JobName =
   | 'active list'
+  | 'approvals'
   | 'budget'
   | 'budget sweep'
   | 'contracts'
@@ -20,7 +21,7 @@ export type JobName =
   | 'final reports'
   | 'guidelines'
   | 'payments'
-  | `purge ${'answers' | 'deliveries' | 'imports' | 'mail counts' | 'notices'}`
+  | `purge ${'answers' | 'deliveries' | 'imports' | 'links' | 'mail counts' | 'notices'}`
   | 'reconcile'
   | 'retention'
   | 'schedule'

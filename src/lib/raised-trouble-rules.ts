@@ -50,7 +50,7 @@ export const raisedTroubleRules = {
     severity: 'waiting',
     means: 'The token of your own account expires within seven days, or has less than a third of its life left.',
     says: 'The token of <install> expires soon.',
-    action: 'Run `gangway token rotate <install>`',
+    action: 'Run `gangway token rotate <install>`, with `--keep` for each scope that you hire with',
     page: '/installs/<install>',
     notice: {},
   },

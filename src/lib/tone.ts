@@ -6,11 +6,11 @@ export type Tone = 'good' | 'warn' | 'bad' | 'held' | 'gone';
 /** The states of memberships, plans, deliveries, contracts, runs, notices, checks and troubles. Others are over. */
 const tones: Readonly<Record<string, Tone>> = {
   ...{ active: 'good', approved: 'good', handled: 'good', sent: 'good', ok: 'good', healthy: 'good' },
-  ...{ clean: 'good', applied: 'good' },
+  ...{ clean: 'good', applied: 'good', accepted: 'good', active_funded: 'good' },
   ...{ waiting_email: 'warn', pending: 'warn', invited: 'warn', removing: 'warn', waiting: 'warn', low: 'warn' },
   ...{ disputed: 'warn', warning: 'warn', not_read: 'warn' },
   ...{ failed: 'bad', orphaned: 'bad', failure: 'bad', unprocessable: 'bad', depleted: 'bad', refused: 'bad' },
-  ...{ not_funded: 'bad', trouble: 'bad', down: 'bad' },
+  ...{ not_funded: 'bad', not_fit: 'bad', trouble: 'bad', down: 'bad' },
   ...{ held: 'held', open: 'held' },
 };
 

@@ -11,7 +11,7 @@ declare const BUILT_FROM: string | undefined;
 export const commit = (typeof BUILT_FROM === 'undefined' ? '' : BUILT_FROM) || null;
 
 /** The latest migration, repeated here because `--version` loads no database. */
-export const schema = '0001-initial';
+export const schema = '0002-hires';
 
 function readVersion(): string {
   const file = findPackageJSON(import.meta.url);

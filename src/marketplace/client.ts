@@ -18,7 +18,6 @@ import { Anything } from './contract/values.ts';
 import { createPacer, createRateLimit, type Pacing } from './pacer.ts';
 import { type Listing, type ListingPage, type PageOptions, readPages } from './read-pages.ts';
 import { keepRefusal, type Refusal, readRefusal } from './refusal.ts';
-import type { CallNotes } from './source.ts';
 
 export interface ClientOptions {
   /** Of one of the APIs, without a trailing slash, such as `https://app.opentrain.ai/api/partner/v1`. */
@@ -28,6 +27,14 @@ export interface ClientOptions {
   timeoutMs?: number;
   pacing?: Pacing;
   clock?: Clock;
+}
+
+/** What a caller may want to know about a call besides its answer. */
+export interface CallNotes {
+  /** The outcome of an attempt is unknown. It may still take effect, even after the next attempt. */
+  onUnheard?(): void;
+  /** The marketplace's id of the answered request, if the answer has one. */
+  onRequestId?(requestId: string): void;
 }
 
 export interface CallExtras<T> {

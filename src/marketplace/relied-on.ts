@@ -1,8 +1,10 @@
 import type { Reliance } from './compare-openapi.ts';
-import { account, tokens } from './contract/account.ts';
-import { contracts, payments } from './contract/contracts.ts';
+import { account, team, tokens } from './contract/account.ts';
+import { approvals, contracts, credits, milestones, payments } from './contract/contracts.ts';
 import { updates, webhooks } from './contract/events.ts';
+import { proposals } from './contract/hiring.ts';
 import { manuals, pages, publications, workspaces } from './contract/instructions.ts';
+import { drafts, jobs } from './contract/jobs.ts';
 import { messaging } from './contract/messages.ts';
 import type { Operation } from './contract/operation.ts';
 import { installs, platformContracts, projectLinks, webhookEndpoints } from './contract/platform.ts';
@@ -43,8 +45,19 @@ const webhook = { ...endpoint, reads: ['createdAt', 'disabledAt', 'disabledReaso
 const token = { reads: ['lastUsedAt', 'expiresAt'], vital: ['name', 'createdAt'] };
 const ofPage = ['parentId', 'title', 'audience', 'checksum', 'position'];
 
+const whole = (operation: Operation): Reliance => ({ operation });
+const ofHires = [
+  { operation: drafts.create, sends: ['rawJobDescription', 'idempotencyKey'] },
+  { operation: drafts.update, sends: [] },
+  { operation: contracts.createMilestone, sends: ['name', 'amountUsd?', 'volume?'] },
+  ...[jobs.publish, jobs.proposals, proposals.get, proposals.interview, proposals.hire].map(whole),
+  ...[approvals.get, contracts.end, milestones.fund, milestones.approve, credits.topUp].map(whole),
+  ...[team.get, team.invite].map(whole),
+];
+
 /** People get in and out without these. */
 const optional: readonly Reliance[] = [
+  ...ofHires,
   onRecord(payments.pending, 'payments', {
     reads: ['viewerRole', 'createdAt', 'amountUsd', 'invoiceNumber', 'job.id'],
   }),

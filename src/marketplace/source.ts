@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { tokens } from './contract/account.ts';
+import type { CallNotes, Client } from './client.ts';
 import type { Input, Sent } from './contract/operation.ts';
 import type { Contract, Link, platformContracts, projectLinks, webhookEndpoints } from './contract/platform.ts';
 import type { Budget, Endpoint } from './contract/records.ts';
@@ -34,7 +34,7 @@ export interface SourceReader {
  * All operations of a source. Calls that may be repeated are retried a few times if the marketplace is `unavailable`. If
  * one call is `rate_limited`, all wait.
  */
-export interface Source extends SourceReader, Partial<TokenCalls> {
+export interface Source extends SourceReader {
   readonly neededScopes: readonly NeededScope[];
   /** Only if the operator chooses the scopes of the token. */
   readonly optionalScopes?: OptionalScopes;
@@ -88,6 +88,13 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
    */
   listPendingPayments?(signal: AbortSignal): Promise<PendingPayment[]>;
 
+  /** All tokens of the account, even those that expired or were revoked. */
+  listTokens?(signal: AbortSignal): Promise<TokenRecord[]>;
+  /** Any operation of the employer API. Only an account of one's own has it. */
+  call?: Account['call'];
+  /** The same for a whole list. */
+  listWhole?: Account['listWhole'];
+
   /** All event types that the token may subscribe to. */
   listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
   /** All webhook endpoints of the install, or of the account, which others may use too. */
@@ -121,32 +128,11 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   clockDriftMs(): number | undefined;
 }
 
-/** A source has all of these, or none. */
-export interface TokenCalls {
-  /** All tokens of the account, even those that expired or were revoked. */
-  listTokens(signal: AbortSignal): Promise<TokenRecord[]>;
-  /**
-   * Must not be repeated: after a failure without a `status` below 500, a token may exist whose secret is lost. It can be
-   * found by its name.
-   *
-   * @returns with the secret, which the marketplace shows only this once
-   * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
-   */
-  createToken(wanted: NewToken, signal: AbortSignal): Promise<{ token: TokenRecord; secret: string }>;
-  /** Takes effect at once, and cannot be undone. May be repeated. @throws AppError `not_found` for an unknown token */
-  revokeToken(tokenId: string, signal: AbortSignal): Promise<void>;
-}
+/** What is done with an account of one's own. */
+export type Account = Pick<Client, 'call' | 'listWhole'>;
 
 /** A drift that an operator should know of. From 300 s on, deliveries are refused. */
 export const notableDriftMs = 60_000;
-
-/** What a caller may want to know about a call besides its answer. */
-export interface CallNotes {
-  /** The outcome of an attempt is unknown. It may still take effect, even after the next attempt. */
-  onUnheard?(): void;
-  /** The marketplace's id of the answered request, if the answer has one. */
-  onRequestId?(requestId: string): void;
-}
 
 /** What an operator can do. */
 export interface Remedies {
@@ -181,9 +167,6 @@ export interface OptionalScopes {
 export type NewLink = Input<typeof projectLinks.create>;
 type NewEndpoint = Sent<typeof webhookEndpoints.create>;
 export type EndpointChanges = Omit<Sent<typeof webhookEndpoints.update>, 'endpointId'>;
-/** Without `expiresAt`, it never expires. */
-type NewToken = Required<Sent<typeof tokens.create>>;
-
 export interface ContractFilter {
   status: 'active' | 'ended';
   projectLinkId?: string;

@@ -1,15 +1,29 @@
 import { z } from 'zod';
 import { listBudgets, listUsedDays } from '../budget/budget-list-store.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
+import { accountOf, explained } from '../hires/account.ts';
 import { addDays } from '../lib/days.ts';
-import { group, read } from './operation.ts';
+import { credits } from '../marketplace/contract/contracts.ts';
+import { act, group, read } from './operation.ts';
 import { page, pageBy, paging } from './paging.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayWork, workPath } from './usage-values.ts';
-import { contractKey, count, day, maybeInstant, maybeText, named, ofInstall, oneContract } from './values.ts';
+import {
+  contractKey,
+  count,
+  day,
+  maybeInstant,
+  maybeText,
+  named,
+  ofInstall,
+  oneContract,
+  theInstall,
+} from './values.ts';
 
 /** The budgets that work uses up. */
 
@@ -86,6 +100,28 @@ export const operations = group('budgets', {
       ),
     show: table(columns, 'No budgets match. A budget is read within a minute after its contract became active.'),
   }),
+  'top-up': act(
+    'POST /installs/{install}/top-ups',
+    'Get a link at which a person tops up the credits of your own account',
+    {
+      asks: 'marketplace',
+      isSecret: true,
+      args: ['amount'],
+      in: z.strictObject({
+        install: theInstall,
+        amount: z.number().min(10).max(10_000).describe('In US dollars, from 10 to 10,000.'),
+      }),
+      out: z.object({ topUp: z.object({ checkoutUrl: maybeText, expiresAt: maybeText, topUpId: z.string() }) }),
+      async run({ install, amount: amountUsd }, ctx, { by, signal }) {
+        await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'budgets top-up', install));
+        const made = await explained(accountOf(ctx, install).call(credits.topUp, { amountUsd }, signal));
+        const { checkoutUrl = null, expiresAt, topUpId } = made;
+        return { topUp: { checkoutUrl, expiresAt, topUpId } };
+      },
+      show: ({ topUp: { checkoutUrl, expiresAt } }) =>
+        `A person pays at ${checkoutUrl ?? 'the marketplace'}${expiresAt === null ? '' : ` until ${expiresAt}`}. Nothing is charged before.`,
+    },
+  ),
   show: read('GET /contracts/{contract}/budget', 'Show the budget of a contract, and what was used of it each day', {
     in: z.strictObject(oneContract),
     out: ContractBudget,

@@ -37,7 +37,7 @@ export async function addLink(
 }
 
 /** @throws AppError `conflict` if the project is outside the install's wall */
-function refuseOutside(walls: Walls, install: string, externalProjectId: string): void {
+export function refuseOutside(walls: Walls, install: string, externalProjectId: string): void {
   const project = { install, externalProjectId, externalProjectName: null };
   const crossing = crossingOf(walls, project);
   if (crossing === null) return;

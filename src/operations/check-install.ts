@@ -89,7 +89,7 @@ export function checkExpiry(install: string, { token }: Grant, tokens: readonly 
   const says = `The token expires at ${used?.expiresAt}`;
   const name = `token of ${install}`;
   if (toInstant(now) < from) return [ok(name, says)];
-  return [warning(name, says, `Run gangway token rotate ${install}`)];
+  return [warning(name, says, `Run gangway token rotate ${install}, with --keep for each scope that you hire with`)];
 }
 
 /** How many links are named. The rest are counted. */

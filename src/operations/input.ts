@@ -17,6 +17,8 @@ export interface Field {
   items?: Field;
   /** The default. */
   preset: unknown;
+  /** Whether a command line names a file that has it. */
+  isFile?: boolean;
   description: string;
 }
 
@@ -43,7 +45,7 @@ function fieldOf(schema: z.ZodType): Field {
   }
   const field: Field = { type: 'text', isRequired: true, choices: undefined, preset: undefined, description };
   if (schema instanceof z.ZodArray) return toList(field, fieldOf(schema.element as z.ZodType));
-  return { ...field, type: typeOf(schema), choices: choicesOf(schema) };
+  return { ...field, type: typeOf(schema), choices: choicesOf(schema), isFile: schema.meta()?.['isFile'] === true };
 }
 
 function toList(field: Field, items: Field): Field {

@@ -10,6 +10,7 @@ import { sourceKinds } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { listLiveLinks } from '../evidence/contract-store.ts';
 import { takesGuidelines } from '../guidelines/look-at-project.ts';
+import { dropHires } from '../hires/hire-store.ts';
 import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
 import { dropJobsOf } from '../jobs/job-store.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
@@ -106,7 +107,7 @@ const showInstall = read(
         }),
         endpoint,
         scopes: grant?.token?.scopes ?? grant?.scopes ?? null,
-        isOwnAccount: source?.createToken !== undefined,
+        isOwnAccount: source?.call !== undefined,
         hasGuidelines: takesGuidelines(ctx, install),
       } as InstallInFull;
     },
@@ -245,6 +246,7 @@ export const operations = group('installs', {
           await dropSubscription(tx, install);
           await dropFeed(tx, install);
           await dropPayments(tx, install);
+          await dropHires(tx, install);
           await unwatchBudgetsOf(tx, install);
           await dropJobsOf(tx, install);
           await postponeInstalls(tx, [install]);

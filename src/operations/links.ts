@@ -179,17 +179,21 @@ export async function examineLink(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (provisioningOf(link.provisioningMode) === 'of_marketplace') return [];
-  const { tool = '' } = walls.installs.get(install) ?? {};
-  const adapter = walls.adapters.get(tool);
-  const found = [
-    adapter && (await examineProject(adapter, tool, link, signal)),
-    await examineJob(source, link, signal),
-  ];
+  const found = [await examineProject(walls, install, link, signal), await examineJob(source, link, signal)];
   return found.filter((says) => says !== undefined).map((says) => maskText(says));
 }
 
-async function examineProject(adapter: Adapter, tool: string, link: LinkThere, signal: AbortSignal) {
+/** Looks for the project in the tool. @returns why nobody would get in; undefined if it is there */
+export async function examineProject(
+  { installs, adapters }: Walls,
+  install: string,
+  link: LinkThere,
+  signal: AbortSignal,
+) {
+  const { tool = '' } = installs.get(install) ?? {};
+  const adapter = adapters.get(tool);
   const project = link.externalProjectId;
+  if (adapter === undefined) return undefined;
   try {
     await callTool(askTimeoutMs, signal, (callSignal) => askForProject(adapter, link, callSignal));
     return undefined;

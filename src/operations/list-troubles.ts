@@ -22,6 +22,7 @@ import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
 import { listTroubledSubscriptions } from '../subscription/subscription-store.ts';
+import { findApprovals } from './find-hire-troubles.ts';
 import { findOpenAlerts, findRaised, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
 import { type ConfigFile, findInstanceTroubles } from './trouble.ts';
 
@@ -55,6 +56,7 @@ export async function listTroubles(ctx: Watched, file?: ConfigFile): Promise<Tro
     ...(await findDeliveries(ctx)),
     ...(await findBudgets(ctx)),
     ...(await findPayments(ctx)),
+    ...(await findApprovals(ctx)).filter(({ install = '' }) => ctx.installs.has(install ?? '')),
     ...(await findFailingJobs(ctx)),
     ...(await findWorkTroubles(ctx)),
     ...(await findGuidelines(ctx)),

@@ -39,6 +39,12 @@ export const nouns: Readonly<Record<string, Noun>> = {
     about: 'The work done in the tools, and what is reported of it to the marketplace',
     load: () => import('./usage.ts'),
   },
+  hire: {
+    about: 'Hire with your own account, from the text of a job to a person at work',
+    load: () => import('./hire.ts'),
+  },
+  milestones: { about: 'How contracts of your own account are funded and paid', load: () => import('./milestones.ts') },
+  team: { about: 'The people of your own account, who confirm hires and payments', load: () => import('./team.ts') },
   contracts: { about: 'Contracts, and your decision about one', load: () => import('./contracts.ts') },
   budgets: { about: 'What contracts were funded with, and how much is used', load: () => import('./budgets.ts') },
   reconcile: { about: 'Read the marketplace now, and bring the tools in sync', load: () => import('./reconcile.ts') },

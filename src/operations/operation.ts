@@ -41,6 +41,13 @@ export interface Operation {
   show: Show<object>;
   problems(answer: object): readonly string[];
   status(answer: object, input: object): ExitStatus;
+  questions(answer: object): readonly Question[];
+}
+
+/** A question to a person at a terminal. Its answer becomes `key=value` in the field `set`, and the operation runs again. */
+export interface Question {
+  says: string;
+  key: string;
 }
 
 export type Role = 'viewer' | 'operator';
@@ -90,6 +97,8 @@ interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> extend
   /** What failed. The command prints it on stderr and exits with 1, unless `status` says otherwise. */
   problems?(answer: z.output<Out>): readonly string[];
   status?(answer: z.output<Out>, input: z.output<In>): ExitStatus;
+  /** What is missing, and a person can answer. */
+  questions?(answer: z.output<Out>): readonly Question[];
 }
 
 /** The fields of all members of a union. */
@@ -134,6 +143,7 @@ function define<In extends z.ZodType<object>, Out extends z.ZodObject>(
     isPersonal: false,
     hasCommand: true,
     args: fieldsOfPath(path).filter((field) => field !== 'install'),
+    questions: () => [],
     ...declared,
     method,
     path,

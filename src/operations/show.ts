@@ -84,6 +84,11 @@ export function contractPath(contractId: string): string {
   return `/contracts/${encodeURIComponent(contractId)}`;
 }
 
+/** Of a job that was drafted here. */
+export function jobPath({ install, jobId }: { install: string; jobId: string | null }): string | null {
+  return jobId && `/hires/jobs/${encodeURIComponent(jobId)}?${new URLSearchParams({ install })}`;
+}
+
 export function membershipPath(membershipId: number): string {
   return `/memberships/${membershipId}`;
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { views } from '../../src/http/console/serve-pages.ts';
 import { sqlite } from '../support/databases.ts';
+import { openHiringSite } from '../support/hiring-site.ts';
 import { openJourney } from '../support/journey.ts';
 import { isThorough } from '../support/tries.ts';
 import { consoleTokens } from '../support/visitor.ts';
@@ -11,10 +12,16 @@ import { openBusySite } from './open-busy-site.ts';
 describeInBrowser('every page of the console', (open) => {
   const looks = [[1280, 'light'] as const, [390, 'dark'] as const, [1280, 'dark'] as const, [390, 'light'] as const];
 
-  it.each(looks.slice(0, isThorough ? undefined : 2))(
-    'is accessible and loads nothing from other sites (%i pixels, %s)',
-    async (width, scheme) => {
-      const { consoleUrl, addressOf } = await openBusySite();
+  const sites = [
+    ['customers', openBusySite],
+    ['hires', openHiringSite],
+  ] as const;
+  const shown = looks.slice(0, isThorough ? undefined : 2);
+
+  it.each(sites.flatMap(([name, openSite]) => shown.map((look) => [name, ...look, openSite] as const)))(
+    'is accessible and loads nothing from other sites (%s, %i pixels, %s)',
+    async (_, width, scheme, openSite) => {
+      const { consoleUrl, addressOf } = await openSite();
       const visit = await open(consoleUrl, { width, scheme });
       await signIn(visit, consoleTokens.otto.token);
       const { page, complaints } = visit;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { views } from '../../src/http/console/serve-pages.ts';
-import { openHostileSite } from '../support/hostile-site.ts';
+import { openHiringSite } from '../support/hiring-site.ts';
+import { evil, openHostileSite } from '../support/hostile-site.ts';
 import { isThorough } from '../support/tries.ts';
 import { consoleTokens } from '../support/visitor.ts';
 import { inspectPage } from './inspect-page.ts';
@@ -10,15 +11,21 @@ import { describeInBrowser, signIn, type Visit } from './open-browser.ts';
 const isFile = (path: string) => path.endsWith('.csv') || path === '/deliveries/:delivery/body';
 
 describeInBrowser('text from strangers', (open) => {
-  it.each([390, 1280].slice(0, isThorough ? undefined : 1))(
-    'runs no script, loads nothing and does not break the layout of any page (%i pixels)',
-    async (width) => {
-      const { consoleUrl, addressOf } = await openHostileSite();
+  const sites = [
+    ['customers', openHostileSite],
+    ['hires', () => openHiringSite(evil)],
+  ] as const;
+  const widths = [390, 1280].slice(0, isThorough ? undefined : 1);
+
+  it.each(sites.flatMap(([name, openSite]) => widths.map((width) => [name, width, openSite] as const)))(
+    'runs no script, loads nothing and does not break the layout of any page of %s (%i pixels)',
+    async (_, width, openSite) => {
+      const { consoleUrl, addressOf } = await openSite();
       const visit = await open(consoleUrl, { width });
       await signIn(visit, consoleTokens.otto.token);
       for (const { path } of views) {
-        if (isFile(path)) continue;
         const address = addressOf(path);
+        if (isFile(path) || address === undefined) continue;
         const answer = await visit.page.goto(address);
         expect([address, await elementsIn(visit)]).toEqual([address, 0]);
         if (answer?.status() === 200) await inspectPage(visit);

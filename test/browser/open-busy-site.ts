@@ -37,6 +37,10 @@ export async function openBusySite(): Promise<BusySite> {
     '/acts/:act': undefined,
     '/budgets/:contract': undefined,
     '/plans/:plan': undefined,
+    // The site with hires fills these.
+    '/hires/jobs/:job': undefined,
+    '/hires/proposals/:proposal': undefined,
+    '/hires/contracts/:contract': undefined,
   };
   return {
     ...journey,

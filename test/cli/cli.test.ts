@@ -52,7 +52,7 @@ it('prints its version, and the schema that it migrates to', async () => {
 
 it('shows its commands in groups, with valid examples', async () => {
   const { stdout: out } = await runCommand('--help');
-  const headings = ['Start here', 'People', 'Work', 'Marketplace', 'System', 'Examples'];
+  const headings = ['Start here', 'People', 'Hiring', 'Work', 'Marketplace', 'System', 'Examples'];
   expect(out.match(/^\w.*(?=:\n)/gm)).toEqual(['Options', ...headings]);
   expect(Object.keys(nouns).filter((noun) => !out.includes(`\n  ${noun} `))).toEqual([]);
   const examples = [...out.matchAll(/^ {2}\$ gangway (.*?) {2,}/gm)].map(([, line = '']) => line.split(' '));

@@ -120,10 +120,12 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const elsewhere = sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id;
     const elsewhereAsked = await connect('--job', `${elsewhere}=street-signs`);
     for (const { stderr } of [elsewhereAsked, await connect()]) {
-      expect(stderr).toContain('payments:write (only for gangway marketplace)');
-      expect(stderr).toContain('jobs:write (not needed)');
+      expect(stderr).toContain('payments:write (only to hire, to pay, and to end contracts)');
+      expect(stderr).toContain('instructions:write (not needed)');
       for (const scope of ownAccountScopes) expect(stderr).not.toContain(`${scope} (`);
-      expect(stderr).toContain(`Run gangway token rotate own for a token with ${ownAccountScopes.join(', ')}`);
+      expect(stderr).toContain(
+        `Unless you hire with it, run gangway token rotate own for a token with ${ownAccountScopes.join(', ')}`,
+      );
     }
     expect([elsewhereAsked.status, (await connect()).status]).toEqual([1, 0]);
   });

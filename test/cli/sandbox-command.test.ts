@@ -39,13 +39,6 @@ describe('gangway sandbox', () => {
     ['--port', '-1'],
     ['--time-scale', 'fast'],
     ['hire', '--url', 'not an address'],
-    ['fund', 'ctr_1', '--volume', 'much'],
-    ['--lose', '1.1'],
-    ['faults', '--lose', 'often'],
-    ['faults', '--delay', '0.5'],
-    ['faults', '--slow', '2:5s'],
-    ['faults', '--slow', '1:5 years'],
-    ['faults', '--times', '0'],
     ['end'],
     ['nonsense'],
   ])('refuses %s %s', async (...args) => {
@@ -76,7 +69,8 @@ describe('the faults', () => {
 
     async function play(wanted: string) {
       const { terminal, stdout, stop } = openTerminal();
-      const options = ['--seed', wanted, '--forbidden', '1', '--operation', 'GET /contracts'];
+      const faults = JSON.stringify({ forbidden: { probability: 1, operations: ['GET /contracts'] } });
+      const options = ['--seed', wanted, '--faults', faults];
       const running = run(terminal, '--port', '0', '--json', ...options);
       const { baseUrl, token, seed } = JSON.parse(await stdout.next());
       const contracts = (await request('GET', `${baseUrl}/contracts`, { token })).status;
@@ -89,45 +83,41 @@ describe('the faults', () => {
 
   it('that do not exist are refused at the start', async () => {
     const { terminal } = openTerminal();
-    await expect(run(terminal, '--port', '0', '--empty', '1', '--operation', 'GET /all')).rejects.toMatchObject({
+    const faults = JSON.stringify({ empty: { probability: 1, operations: ['GET /all'] } });
+    await expect(run(terminal, '--port', '0', '--faults', faults)).rejects.toMatchObject({
       code: 'invalid',
       message: expect.stringContaining('"GET /all"'),
     });
+    await expect(run(terminal, '--port', '0', '--faults', '{"lose":1.1}')).rejects.toThrow('lose');
+    await expect(run(terminal, '--port', '0', '--faults', '{lose}')).rejects.toThrow('line 1');
   });
 
   it('are set for all installs or one, shown, and cleared', async () => {
     const { sandbox, url, api, installId } = await openWorld();
     expect(await runJson(url, 'faults')).toEqual({ allInstalls: {}, installs: {}, happened: [] });
-    expect(JSON.parse(await runText(url, 'faults', '--lose', '0.3', '--delay', '1:5m'))).toEqual({
+    expect(JSON.parse(await runText(url, 'faults', '{"lose":0.3,"delay":{"probability":1,"ms":300000}}'))).toEqual({
       installId: null,
       faults: { lose: { probability: 0.3 }, delay: { probability: 1, ms: 300_000 } },
     });
-    const calls = ['--rate-limited', '1', '--not-json', '0.5', '--lose', '0', '--times', '2'];
-    const where = ['--operation', 'GET /contracts', '--operation', 'GET /project-links'];
     const operations = ['GET /contracts', 'GET /project-links'];
-    expect(await runJson(url, 'faults', '--install', installId, ...calls, ...where)).toEqual({
-      installId,
-      faults: {
-        lose: { probability: 0, times: 2 },
-        rateLimited: { probability: 1, times: 2, operations },
-        notJson: { probability: 0.5, times: 2, operations },
-      },
-    });
+    const faults = { lose: { probability: 0, times: 2 }, rateLimited: { probability: 1, times: 2, operations } };
+    const set = JSON.stringify(faults);
+    expect(await runJson(url, 'faults', set, '--install', installId)).toEqual({ installId, faults });
 
     expect((await api('GET', '/contracts')).status).toBe(429);
     const shown = await runJson(url, 'faults');
     expect(shown).toEqual(sandbox.snapshot().faults);
     expect(shown.happened).toMatchObject([{ fault: 'rateLimited', operation: 'GET /contracts', installId }]);
 
-    expect(await runJson(url, 'faults', '--clear')).toEqual({ installId: null, faults: {} });
+    expect(await runJson(url, 'faults', '{}')).toEqual({ installId: null, faults: {} });
     expect(sandbox.snapshot().faults).toMatchObject({ allInstalls: {}, installs: {} });
   });
 
   it.each([
-    [['--times', '2'], /--times needs a fault/],
-    [['--lose', '1', '--operation', 'GET /contracts'], /--operation needs a fault of calls/],
-    [['--lose', '1', '--clear'], /--clear goes without faults/],
-    [['--install', 'ins_unknown', '--lose', '1'], /No install ins_unknown/],
+    [['{"lose":2}'], /lose/],
+    [['{"gone":1}'], /gone/],
+    [['{"lose":1', '--clear'], /unknown option/],
+    [['{"lose":1}', '--install', 'ins_unknown'], /No install ins_unknown/],
   ])('that make no sense are refused: %j', async (args, message) => {
     const { url } = await openWorld();
     await expect(runText(url, 'faults', ...args)).rejects.toThrow(message);
@@ -178,11 +168,11 @@ describe('the commands that act as customers', () => {
     expect(await list()).toMatchObject([{ id: cancelled.id }, { id: paid.id, amountUsd: 50, job: { id: jobId } }]);
     const text = await runText(url, 'state');
     for (const id of [accountId, jobId, contractId, paid.id]) expect(text).toContain(id);
-    expect(await runText(url, 'pay', paid.id)).toBe(`Payment ${paid.id} is paid\n`);
-    expect(await runText(url, 'pay', cancelled.id, '--cancel')).toBe(`Payment ${cancelled.id} is cancelled\n`);
+    await runText(url, 'do', `payments/${paid.id}/settle`);
+    await runText(url, 'do', `payments/${cancelled.id}/settle`, '{"outcome":"cancelled"}');
     expect(await list()).toEqual([]);
     expect(sandbox.snapshot().contracts).toMatchObject([{ budget: { fundedAmountUsd: 50 } }]);
-    await expect(runText(url, 'pay', paid.id)).rejects.toThrow('No pending payment');
+    await expect(runText(url, 'do', `payments/${paid.id}/settle`)).rejects.toThrow('No pending payment');
 
     const end = await request('POST', `${url}/api/public/v1/contracts/${contractId}/end`, { token });
     const [account] = (await runJson(url, 'state')).accounts;
@@ -209,7 +199,7 @@ describe('the commands that act as customers', () => {
     await expect(runText(url, 'resolve', 'apr_1', 'signed')).rejects.toThrow('signed');
 
     const topUp = await request('POST', `${api}/credits/top-ups`, { token, body: { amountUsd: 10 } });
-    await runText(url, 'pay', topUp.body.topUpId);
+    await runText(url, 'do', `payments/${topUp.body.topUpId}/settle`);
     expect((await request('GET', `${api}/credits`, { token })).body.balanceUsd).toBe(10);
   });
 
@@ -223,8 +213,8 @@ describe('the commands that act as customers', () => {
     }
     expect(statuses).toEqual([403, 429, 200]);
     const [{ id }] = (await runJson(url, 'state')).accounts;
-    expect(await runText(url, 'claim', id)).toBe(`Account ${id} is claimed\n`);
-    await expect(runText(url, 'claim', id)).rejects.toThrow('already claimed');
+    await runText(url, 'do', `accounts/${id}/claim`);
+    await expect(runText(url, 'do', `accounts/${id}/claim`)).rejects.toThrow('already claimed');
     const set = (fields: object) => runJson(url, 'do', `accounts/${id}/set`, JSON.stringify(fields));
     const featuresOff = ['public_api_team', 'public_api_credits'];
     expect(await set({ hasCard: false, hasTeam: false, featuresOff })).toEqual({
@@ -244,7 +234,7 @@ describe('the commands that act as customers', () => {
   it('end, fund, withdraw consent, and reconnect', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const { contractId } = sandbox.hire({ jobId });
-    expect(await runText(url, 'fund', contractId, '--volume', '7', '--amount', '90')).toContain('7 for 90 USD');
+    await runText(url, 'do', `contracts/${contractId}/fund`, '{"volume":7,"amountUsd":90}');
     expect(await runText(url, 'end', contractId)).toBe(`Contract ${contractId} ended\n`);
     expect(sandbox.snapshot().contracts).toMatchObject([
       { status: 'ended', budget: { fundedVolume: 7, fundedAmountUsd: 90 } },

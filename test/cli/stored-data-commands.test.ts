@@ -213,7 +213,7 @@ describe('gangway migrate', () => {
   const { run, runJson, runOk } = useBridge();
 
   it('creates the tables, and then has nothing to do', async () => {
-    expect(await runJson('migrate')).toEqual({ migrated: ['0001-initial'] });
+    expect(await runJson('migrate')).toEqual({ migrated: ['0001-initial', '0002-hires'] });
     expect(await run('migrate', '--json')).toMatchObject({ status: 0, stdout: '{"migrated":[]}\n' });
     expect(await runOk('migrate')).toBe('The database is up to date.\n');
   });

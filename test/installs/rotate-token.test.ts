@@ -116,7 +116,7 @@ describeEachDatabase('a token', (openFresh) => {
   });
 
   it.each<[string, keyof Source]>([
-    ['that is created', 'createToken'],
+    ['that is created', 'call'],
     ['that is checked', 'listContracts'],
   ])('%s when the process dies is never used, and the next rotation revokes it', async (_, lastCall) => {
     const { clock, ...world } = await open();

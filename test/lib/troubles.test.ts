@@ -52,6 +52,15 @@ const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: s
     { ...acme, count: 1, names: { payment: 'A payment of 50 USD' } },
     'A payment of 50 USD of acme waits for you.',
   ],
+  approval_waiting: [
+    { ...acme, names: { approval: 'the hire by proposal p1' } },
+    'A person at the marketplace must confirm the hire by proposal p1 of acme.',
+  ],
+  approval_lost: [
+    { ...acme, names: { approval: 'the end of contract c1' } },
+    'Nobody knows whether the end of contract c1 of acme waits for a person.',
+  ],
+  claim_waiting: [acme, 'The account acme waits to be claimed.'],
   usage_refused: [{ count: 2, names: { of } }, 'The marketplace refuses 2 days of work of acme.'],
   usage_unread: [{ ...studio, names: { scopes: 'lamps' } }, 'No work can be read from “studio”: lamps.'],
   usage_never_read: [{ ...studio, names: { scopes: 'lamps' } }, 'No work could be read yet from “studio”: lamps.'],

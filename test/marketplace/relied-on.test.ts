@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { type Reliance, shapesOf } from '../../src/marketplace/compare-openapi.ts';
+import { team, tokens } from '../../src/marketplace/contract/account.ts';
 import { operations } from '../../src/marketplace/contract/contract.ts';
+import { approvals, contracts, credits, milestones } from '../../src/marketplace/contract/contracts.ts';
+import { proposals } from '../../src/marketplace/contract/hiring.ts';
+import { drafts, jobs } from '../../src/marketplace/contract/jobs.ts';
 import { toJsonSchema } from '../../src/marketplace/contract/json-schema.ts';
 import { Contract, Grant, Link, Participant } from '../../src/marketplace/contract/platform.ts';
 import { Budget, Endpoint } from '../../src/marketplace/contract/records.ts';
@@ -56,8 +60,23 @@ const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.listPendingPayments?.(signal),
   (source) => source.readPublications?.([id], signal),
   (source) => source.listTokens?.(signal),
-  (source) => source.createToken?.({ name: 'x', scopes: ['payments:read'], expiresAt: '2099-01-01' }, signal),
-  (source) => source.revokeToken?.(id, signal),
+  (source) => source.call?.(tokens.create, { name: 'x', scopes: ['payments:read'], expiresAt: '2099-01-01' }, signal),
+  (source) => source.call?.(tokens.revoke, { tokenId: id }, signal),
+  (source) => source.call?.(drafts.create, { rawJobDescription: 'x', idempotencyKey: id }, signal),
+  (source) => source.call?.(drafts.update, { jobId: id }, signal),
+  (source) => source.call?.(jobs.publish, { jobId: id }, signal),
+  (source) => source.listWhole?.(jobs.proposals, { jobId: id, limit: 100 }, signal, { keyOf: () => '' }),
+  (source) => source.call?.(proposals.get, { proposalId: id }, signal),
+  (source) => source.call?.(proposals.interview, { proposalId: id }, signal),
+  (source) => source.call?.(proposals.hire, { proposalId: id, confirmNotFitOverride: true }, signal),
+  (source) => source.call?.(approvals.get, { approvalId: id }, signal),
+  (source) => source.call?.(contracts.end, { contractId: id }, signal),
+  (source) => source.call?.(contracts.createMilestone, { contractId: id, name: 'x', amountUsd: 1, volume: 1 }, signal),
+  (source) => source.call?.(milestones.fund, { milestoneId: id }, signal),
+  (source) => source.call?.(milestones.approve, { milestoneId: id }, signal),
+  (source) => source.call?.(credits.topUp, { amountUsd: 20 }, signal),
+  (source) => source.call?.(team.get, {}, signal),
+  (source) => source.call?.(team.invite, { email: 'ada@example.com' }, signal),
 ];
 
 /** Answers that lead to further calls; everything else is refused. */

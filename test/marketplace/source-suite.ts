@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { bindSource } from '../../src/installs/install-registry.ts';
+import { tokens } from '../../src/marketplace/contract/account.ts';
 import type { Contract, Deviation, Source } from '../../src/marketplace/source.ts';
 import type { Front } from '../support/front.ts';
 import { failureOf, oddIds, signal } from './failure-of.ts';
@@ -198,29 +199,27 @@ export function describeSource(
         },
       ]);
     });
-    declareWhere(
-      'createToken',
-      'makes a token of its own scopes, lists it without its secret, and revokes it',
-      async () => {
-        const own = (await source.readGrant(signal)).token;
-        const [scope = ''] = own?.scopes ?? [];
-        const name = 'Gangway acme 1';
-        const expiresAt = `${Number(site.today.slice(0, 4)) + 1}-01-01T00:00:00.000Z`;
-        const { token, secret } = (await source.createToken?.({ name, scopes: [scope], expiresAt }, signal)) ?? {};
-        const listed = { id: expect.any(String), name, scopes: [scope], status: 'active', lastUsedAt: null, expiresAt };
-        expect(token).toEqual({ ...listed, createdAt: expect.any(String) });
-        expect(await source.listTokens?.(signal)).toMatchObject([{ id: own?.id, status: 'active' }, listed]);
-        expect(JSON.stringify(await source.listTokens?.(signal))).not.toContain(secret);
-        const made = site.connect({ token: secret ?? '' });
-        expect((await made.readGrant(signal)).token).toEqual({ id: token?.id, name, scopes: [scope] });
-        const more = made.createToken?.({ name, scopes: own?.scopes ?? [], expiresAt: null }, signal);
-        expect(await failureOf(more)).toMatchObject({ code: 'forbidden', status: 403 });
-        for (const _ of ['once', 'again']) await source.revokeToken?.(token?.id ?? '', signal);
-        expect(await failureOf(made.readGrant(signal))).toMatchObject({ code: 'unauthenticated' });
-        expect(await source.listTokens?.(signal)).toMatchObject([{ status: 'active' }, { name, status: 'revoked' }]);
-        expect(await failureOf(source.revokeToken?.('tok_unknown', signal))).toMatchObject({ code: 'not_found' });
-      },
-    );
+    declareWhere('call', 'makes a token of its own scopes, lists it without its secret, and revokes it', async () => {
+      const own = (await source.readGrant(signal)).token;
+      const [scope = ''] = own?.scopes ?? [];
+      const name = 'Gangway acme 1';
+      const expiresAt = `${Number(site.today.slice(0, 4)) + 1}-01-01T00:00:00.000Z`;
+      const made = await source.call?.(tokens.create, { name, scopes: [scope], expiresAt }, signal);
+      const { token: secret = '', metadata: token } = made ?? {};
+      const listed = { id: expect.any(String), name, scopes: [scope], status: 'active', lastUsedAt: null, expiresAt };
+      expect(token).toMatchObject(listed);
+      expect(await source.listTokens?.(signal)).toMatchObject([{ id: own?.id, status: 'active' }, listed]);
+      expect(JSON.stringify(await source.listTokens?.(signal))).not.toContain(secret);
+      const other = site.connect({ token: secret });
+      expect((await other.readGrant(signal)).token).toEqual({ id: token?.id, name, scopes: [scope] });
+      const more = other.call?.(tokens.create, { name, scopes: own?.scopes ?? [] }, signal);
+      expect(await failureOf(more)).toMatchObject({ code: 'forbidden', status: 403 });
+      const revoke = (tokenId = '') => source.call?.(tokens.revoke, { tokenId }, signal);
+      for (const _ of ['once', 'again']) await revoke(token?.id);
+      expect(await failureOf(other.readGrant(signal))).toMatchObject({ code: 'unauthenticated' });
+      expect(await source.listTokens?.(signal)).toMatchObject([{ status: 'active' }, { name, status: 'revoked' }]);
+      expect(await failureOf(revoke('tok_unknown'))).toMatchObject({ code: 'not_found' });
+    });
 
     it('finds what the marketplace describes otherwise, and measures its clock', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
@@ -259,8 +258,8 @@ export const allCapabilities = [
   'readUpdates',
   'listPendingPayments',
   'listTokens',
-  'createToken',
-  'revokeToken',
+  'call',
+  'listWhole',
 ] as const;
 export type Capability = (typeof allCapabilities)[number];
 

@@ -59,7 +59,7 @@ describe('a webhook', () => {
           remainingVolume: 15,
           consumedFraction: 0.85,
         },
-        advice: 'Ask the customer to fund the next milestone',
+        advice: 'Fund the next milestone (gangway milestones fund, or ask the customer)',
         runbook: 'docs/operating.md#budget_low',
       },
     });

@@ -34,8 +34,8 @@ describe('a digest', () => {
     expect(digest).toEqual({
       title: 'Gangway: contract budgets: 1 DEPLETED, 1 LOW, 1 OK again',
       lines: [
-        'DEPLETED · contract c3 of acme · 120 % used · 0 left of 12.5 · 2026-03-15 11:59 UTC · do: Ask the customer to fund the next milestone, or end the contract',
-        'still LOW · contract c2 of acme · 85 % used · 15 left of 100 · 2500 USD funded · 2026-03-15 11:59 UTC · do: Ask the customer to fund the next milestone',
+        'DEPLETED · contract c3 of acme · 120 % used · 0 left of 12.5 · 2026-03-15 11:59 UTC · do: Fund the next milestone (gangway milestones fund, or ask the customer), or end the contract',
+        'still LOW · contract c2 of acme · 85 % used · 15 left of 100 · 2500 USD funded · 2026-03-15 11:59 UTC · do: Fund the next milestone (gangway milestones fund, or ask the customer)',
         'OK again · contract c1 of acme · 2026-03-15 11:59 UTC',
       ],
     });

@@ -34,10 +34,15 @@ const inputs: Record<string, Input> = {
   usageTakeBack: { work },
   usageSend: { day },
   usageDismiss: { day },
+  hireDraft: { text: import.meta.filename },
+  teamInvite: { email: 'ada@example.com' },
+  budgetsTopUp: { amount: 20 },
 };
 
-/** Something is published for a project only in the tests of guidelines. */
-const elsewhere: ReadonlySet<string> = new Set(['guidelinesShow']);
+/** They find something only in the tests of guidelines, and of hires by an account of one's own. */
+const elsewhere: ReadonlySet<string> = new Set([
+  ...['guidelinesShow', 'hireJob', 'hireProposals', 'hireProposal', 'milestonesList', 'teamList'],
+]);
 
 const reads = operations.filter(({ method, id }) => method === 'get' && !elsewhere.has(id));
 const acts = operations.filter(({ method }) => method === 'post');

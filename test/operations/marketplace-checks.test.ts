@@ -209,7 +209,9 @@ describe('a check of a token', () => {
     [
       'what to do in the last seven days',
       '2026-03-08T00:00:00.000Z',
-      ['warning: The token expires at 2026-03-08T00:00:00.000Z: Run gangway token rotate own'],
+      [
+        'warning: The token expires at 2026-03-08T00:00:00.000Z: Run gangway token rotate own, with --keep for each scope that you hire with',
+      ],
     ],
   ])('says %s', (_, expiresAt, said) => {
     const checks = checkExpiry('own', grant, tokens(expiresAt), new Date('2026-03-01T00:00:00.000Z'));

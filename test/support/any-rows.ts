@@ -3,10 +3,16 @@ import type { Database } from '../../src/db/database.ts';
 import { type Tables, tables } from '../../src/db/schema.ts';
 import { snakeCaseOf } from '../../src/db/snake-case.ts';
 
-/** The rows of the tables of the schema. */
-export async function readAll({ kysely }: Database): Promise<object[][]> {
-  const names = Object.keys(tables).sort() as (keyof Tables)[];
-  return await Promise.all(names.map((name) => kysely.selectFrom(name).selectAll().execute()));
+/** The rows of these tables; by default of all in the schema. */
+export async function readAll({ kysely }: Database, names = Object.keys(tables).sort()): Promise<object[][]> {
+  return await Promise.all(
+    names.map((name) =>
+      kysely
+        .selectFrom(name as keyof Tables)
+        .selectAll()
+        .execute(),
+    ),
+  );
 }
 
 /** Fills every column. */

@@ -44,6 +44,7 @@ export const connectCommand = defineCommand({
   },
   options: {
     employer: flag('It is your own account at the marketplace, with a personal token, and no platform of a customer'),
+    register: flag('Register an account of your own, which a person claims by a link; then connect it'),
     job: repeatedOption(
       '<job=project>',
       'With --employer: whose people work in which project, such as job_1=street-signs; may be repeated',
@@ -65,6 +66,8 @@ GANGWAY_CONNECT_TOKEN. It is stored encrypted in the database. It is harmless to
 another token it connects a customer again who has disconnected. A personal token needs the scopes
 payments:read, messages:read, participant_work_email:read and webhooks:manage; what it may do beyond that
 is said before it is stored. Exit status: as of gangway reconcile.`,
+  misuse: ({ register, tokenFile, job }) =>
+    register && (tokenFile !== undefined || job.length > 0) && '--register goes without --token-file and --job',
   opens: 'services',
   uses: () => ['installs', 'tools'],
   run: async () => (await import('../connect-command.ts')).runConnect,

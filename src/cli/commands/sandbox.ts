@@ -3,14 +3,11 @@ import { parseJson } from '../../config/read-file.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type CreateCommand, defineCommand } from '../define-command.ts';
 import { argument, flag, oneOf, option, toAmount, withDefault } from '../options.ts';
-import { control, defaultPort, faultOptions, local, type Made, runSandbox, toFaults } from '../sandbox-command.ts';
+import { control, defaultPort, faultsHelp, local, type Made, runSandbox } from '../sandbox-command.ts';
 
 const idOf = (kind: string) => argument(`<${kind}>`, `The id of the ${kind}`);
 
-const sampleInterview = [
-  { role: 'interviewer', content: 'Which street scenes have you labelled?' },
-  { role: 'candidate', content: 'Crossings, for two years.' },
-];
+const sampleAnswer = { role: 'candidate', content: 'I have labelled crossings for two years.' };
 
 function inLines(data: unknown): [data: unknown, ...lines: string[]] {
   return [data, ...JSON.stringify(data, null, 2).split('\n')];
@@ -55,7 +52,7 @@ const commands: readonly CreateCommand[] = [
         jobId,
         isNotFit,
         trainer: { opentrainUserId: trainer },
-        ...(interview && { interview: { messages: sampleInterview } }),
+        ...(interview && { interview: { messages: [sampleAnswer] } }),
       });
       return [made, `Proposal ${made.proposalId} of ${made.trainer.displayName} for job ${jobId}`];
     },
@@ -79,30 +76,6 @@ const commands: readonly CreateCommand[] = [
     act: async ({ contract: id }, ask) => [await ask(['contracts', id, 'end'], {}), `Contract ${id} ended`],
   }),
   control({
-    name: 'fund',
-    description: 'Fund a milestone of a contract',
-    arguments: { contract: idOf('contract') },
-    options: {
-      volume: withDefault('<number>', 'Hours or labels, as the job is paid', 10, toAmount),
-      amount: withDefault('<usd>', 'What it costs, in US dollars', 200, toAmount),
-    },
-    async act({ contract: id, volume, amount }, ask) {
-      const body = { volume, amountUsd: amount };
-      const funded = await ask<Made<'fundMilestone'>>(['contracts', id, 'fund'], body);
-      return [funded, `${funded.milestone.name} of contract ${id} funded: ${volume} for ${amount} USD`];
-    },
-  }),
-  control({
-    name: 'pay',
-    description: 'Pay what waits: a payment, which funds a milestone, or a top-up',
-    arguments: { payment: argument('<payment>', 'The id of the payment or the top-up') },
-    options: { cancel: flag('Have it cancelled instead, which no event says') },
-    async act({ payment, cancel }, ask) {
-      const outcome = cancel ? 'cancelled' : 'paid';
-      return [await ask(['payments', payment, 'settle'], { outcome }), `Payment ${payment} is ${outcome}`];
-    },
-  }),
-  control({
     name: 'account',
     description: "Make an employer's own account, with a personal token and a job",
     options: { unclaimed: flag('As a program makes it, before a person claims it') },
@@ -123,12 +96,6 @@ const commands: readonly CreateCommand[] = [
     },
   }),
   control({
-    name: 'claim',
-    description: 'Claim an account that an agent registered',
-    arguments: { account: idOf('account') },
-    act: async ({ account: id }, ask) => [await ask(['accounts', id, 'claim'], {}), `Account ${id} is claimed`],
-  }),
-  control({
     name: 'do',
     description: 'Do anything else that people do at the marketplace',
     arguments: {
@@ -140,17 +107,10 @@ const commands: readonly CreateCommand[] = [
   control({
     name: 'faults',
     description: 'Have things go wrong from now on, or show what went wrong',
-    options: {
-      install: option('<id>', 'For this install alone (default: all)'),
-      clear: flag('Have nothing go wrong any more'),
-      ...faultOptions,
-    },
-    async act({ install: installId, clear, ...options }, ask) {
-      const faults = toFaults(options);
-      if (faults !== undefined && clear) {
-        throw new AppError('invalid', '--clear goes without faults: they replace what was set');
-      }
-      if (faults !== undefined || clear) return inLines(await ask(['faults'], { installId, faults }));
+    arguments: { faults: argument('[faults]', `${faultsHelp}; {} ends them`) },
+    options: { install: option('<id>', 'For this install alone (default: all)') },
+    async act({ install: installId, faults }, ask) {
+      if (faults !== undefined) return inLines(await ask(['faults'], { installId, faults: parseJson(faults) }));
       return inLines((await ask<Made<'snapshot'>>(['state'])).faults);
     },
   }),
@@ -173,7 +133,7 @@ export const sandboxCommand = defineCommand({
       toAmount,
     ),
     seed: option('<text>', 'Decides every id, token and fault (default: a random one)'),
-    ...faultOptions,
+    faults: option('<json>', faultsHelp),
   },
   run: async () => runSandbox,
   local,

@@ -11,6 +11,7 @@ import type { Session } from './sign-in.ts';
 const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': { '/': 'Home' },
   People: { '/access': 'Access', '/invitations': 'Invitations', '/plans': 'Removals on hold', '/drift': 'Drift' },
+  Hiring: { '/hires': 'Hires' },
   Work: { '/work': 'Work', '/budgets': 'Budgets' },
   Marketplace: { '/installs': 'Customers', '/contracts': 'Contracts', '/deliveries': 'Deliveries' },
   System: { '/notifications': 'Alerts', '/acts': 'Audit log', '/doctor': 'Doctor', '/settings': 'Settings' },

@@ -61,10 +61,10 @@ export interface Download {
 }
 
 /** A page at an address. It changes nothing. */
-export interface View {
+export interface View<Shown = Answer> {
   /** An Express route, such as `/plans/:plan`. */
   path: string;
-  show(request: PageRequest, ctx: ConsoleContext): Answer | Promise<Answer>;
+  show(request: PageRequest, ctx: ConsoleContext): Shown | Promise<Shown>;
 }
 
 /** Something that only operators can do. */

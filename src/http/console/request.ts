@@ -6,7 +6,8 @@ import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { PageRequest } from './page.ts';
 import { isSameText, type Session } from './sign-in.ts';
 
-const formBytes = 256 * 1024;
+/** Each of the 60,000 characters of a job may take nine bytes. */
+const formBytes = 1024 * 1024;
 
 export function needSession(session: Session | undefined): Session {
   if (session === undefined) throw new AppError('unauthenticated', 'Sign in first');
@@ -44,13 +45,14 @@ export function queryOf({ originalUrl }: Request): URLSearchParams {
   return new URLSearchParams(start < 0 ? '' : originalUrl.slice(start + 1));
 }
 
-/** @throws AppError if the body is not a form, or is too long */
+/** Browsers send a line end as two characters. @throws AppError if the body is not a form, or is too long */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   if (request.is('application/x-www-form-urlencoded') === false) {
     throw new AppError('unsupported_media_type', 'Send a form');
   }
   try {
-    return new URLSearchParams(await rawBody(request, { limit: formBytes, encoding: 'utf-8' }));
+    const body = await rawBody(request, { limit: formBytes, encoding: 'utf-8' });
+    return new URLSearchParams(body.replaceAll('%0D%0A', '%0A'));
   } catch (error) {
     throw new AppError('too_large', 'The form could not be read', { cause: error });
   }

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { html } from 'hono/html';
-import { AppError } from '../../domain/errors.ts';
+import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
+import { sayInstants } from '../../lib/units.ts';
 import { operationOf } from '../../operations/all.ts';
 import { answer, checkInput, type Field, fieldsOf, fromTexts } from '../../operations/input.ts';
 import type { Operation, OperationContext } from '../../operations/operation.ts';
@@ -113,9 +114,25 @@ interface LongOperation {
 const offered = [
   ...['reconcileNow', 'membersConverge', 'membersInvitation', 'membersRenew', 'contractsEnd', 'contractsReopen'],
   ...['plansApprove', 'linksAdd', 'linksRemove', 'guidelinesSync', 'installsRemove', 'tokenRotate'],
-  ...['endpointRotate', 'deliveriesReplay', 'doctorRun'],
+  ...['endpointRotate', 'deliveriesReplay', 'doctorRun', 'teamInvite', 'budgetsTopUp'],
+  ...['hirePublish', 'hireConfirm', 'hireEnd', 'milestonesCreate', 'milestonesFund', 'milestonesApprove'],
   ...['usageReport', 'usageAssign', 'usageDiscard', 'usageTakeBack', 'usageSend', 'usageDismiss'],
 ];
+
+/** If the act is refused, the page with its form says why, and shows what was entered. */
+export function orAgain(show: View<Page>['show'], act: Act['act']): Act['act'] {
+  return async (request, ctx) => {
+    try {
+      return await act(request, ctx);
+    } catch (error) {
+      const { code, message } = toAppError(error);
+      if (code === 'internal') throw error;
+      const page = await show(request, ctx);
+      const body = html`<p role="alert" class="bad">${maskText(message)}</p>${page.body}`;
+      return { ...page, status: httpStatusOf(code), body };
+    }
+  };
+}
 
 type Inputs = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -189,7 +206,7 @@ function answerOf(started: StartedAct): Answer {
   if (operation.isSecret) return { title: labelOf(operation.verb), body: secretSheet(answer, back) };
   const { show } = operation;
   const isShort = typeof show === 'function' && operation.problems(answer).length === 0;
-  return isShort ? { redirect: back, notice: show(answer) } : { redirect: `/started/${id}` };
+  return isShort ? { redirect: back, notice: sayInstants(show(answer)) } : { redirect: `/started/${id}` };
 }
 
 function showStarted(started: StartedAct | undefined): Page {

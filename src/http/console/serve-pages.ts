@@ -7,6 +7,7 @@ import { countWaiting } from '../../operations/members.ts';
 import type { Changes } from './changes.ts';
 import { type Counts, createAssets, securityHeaders, send } from './layout.ts';
 import type { Act, ConsoleContext, Redirect, View } from './page.ts';
+import { hireActs, hireViews } from './pages/hire-pages.ts';
 import { showHome } from './pages/home-page.ts';
 import { connect, showConnect, showInstall } from './pages/install-pages.ts';
 import { lists, search } from './pages/lists.ts';
@@ -15,7 +16,7 @@ import { approve, reject, showPlan } from './pages/plan-page.ts';
 import { downloadBody, showAct, showBudget, showDelivery, showDoctor, showSettings } from './pages/records.ts';
 import { downloadWork, showContractWork, showHeld, showWork } from './pages/work-pages.ts';
 import { createHostCheck, needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
-import { actViews, acts as operationActs } from './run-operation.ts';
+import { actViews, acts as operationActs, orAgain } from './run-operation.ts';
 import type { Session, Sessions } from './sign-in.ts';
 import { addSignIn, type SignIn } from './sign-in-page.ts';
 
@@ -38,15 +39,17 @@ export const views: readonly View[] = [
   { path: '/deliveries/:delivery', show: showDelivery },
   { path: '/deliveries/:delivery/body', show: downloadBody },
   { path: '/budgets/:contract', show: showBudget },
+  ...hireViews,
   { path: '/doctor', show: showDoctor },
   { path: '/settings', show: showSettings },
   ...actViews,
 ];
 
 export const acts: readonly Act[] = [
-  { path: '/connect/now', act: connect },
+  { path: '/connect/now', act: orAgain(showConnect, connect) },
   { path: '/plans/:plan/approve', act: approve },
   { path: '/plans/:plan/reject', act: reject },
+  ...hireActs,
   ...operationActs,
 ];
 

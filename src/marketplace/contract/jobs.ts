@@ -40,7 +40,7 @@ const format = z.enum(importFormats).optional();
 const key = z.string().min(1).max(256).optional();
 const ofImport = { externalId: key, idempotencyKey: key };
 
-const MissingField = z.object({
+export const MissingField = z.object({
   field: z.string(),
   ...fields(Text, 'label', 'message', 'code', 'prompt', 'type'),
   enumValues: lenient(Words.nullable()),
@@ -116,7 +116,7 @@ export const Proposal = z.object({
   jobId: Id,
   status: words('PENDING', 'ACCEPTED', 'REJECTED', 'NOT_FIT'),
   freelancer: lenient(Freelancer),
-  coverLetter: Text,
+  coverLetter: lenient(z.string().nullable()),
   rateUsd: Amount,
   createdAt: Instant,
   aiInterview: lenient(z.object({ transcriptAvailable: Flag, score: Amount }).nullable()),

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { toId, toInstantText } from '../../domain/marketplace-text.ts';
-import { type Clock, systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/clock.ts';
 import { type Client, type ClientOptions, createClient } from '../client.ts';
 import { compareOpenapi } from '../compare-openapi.ts';
 import { account, openapi, type Token, tokens } from '../contract/account.ts';
@@ -68,7 +68,12 @@ export function createEmployerSource({ links, ...options }: ClientOptions & { li
       return eventTypesOf(scopes ?? []);
     },
     ...webhookCalls(client),
-    ...tokenCalls(client, clock),
+    call,
+    listWhole,
+    async listTokens(signal) {
+      const all = await listWhole(tokens.list, {}, signal, { keyOf });
+      return all.map((token) => toRecord(token, clock.now()));
+    },
     findDeviations: async (signal) => compareOpenapi(await call(openapi.get, {}, signal), ofEmployer),
     clockDriftMs,
   };
@@ -88,26 +93,6 @@ function webhookCalls({ call, listWhole }: Client) {
     async deleteEndpoint(webhookId, signal) {
       const doneBefore = { code: 'not_found', answer: () => undefined } as const;
       await call(webhooks.delete, { webhookId }, signal, { doneBefore });
-    },
-  } satisfies Partial<Source>;
-}
-
-/** These calls need no scope, and no claimed account. */
-function tokenCalls({ call, listWhole }: Client, clock: Clock) {
-  return {
-    async listTokens(signal) {
-      const all = await listWhole(tokens.list, {}, signal, { keyOf });
-      return all.map((token) => toRecord(token, clock.now()));
-    },
-    async createToken({ expiresAt, ...needed }, signal) {
-      const input = { ...needed, expiresAt: expiresAt ?? undefined };
-      const { token: secret, metadata } = await call(tokens.create, input, signal);
-      return { token: toRecord(metadata, clock.now()), secret };
-    },
-    async revokeToken(tokenId, signal) {
-      const { token } = await call(tokens.revoke, { tokenId }, signal);
-      if (token.id === tokenId && token.status === 'revoked') return;
-      throw new AppError('invalid', 'Could not revoke a token: the answer does not say that it is revoked');
     },
   } satisfies Partial<Source>;
 }

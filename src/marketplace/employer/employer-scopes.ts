@@ -40,11 +40,15 @@ export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 
 export const optionalScopes: OptionalScopes = {
   uses: new Map([
-    ['payments:write', 'only for gangway marketplace'],
-    ['proposals:read', 'only to count proposals that are delivered'],
+    ['jobs:read', 'only to hire'],
+    ['jobs:write', 'only to draft and publish jobs'],
+    ['proposals:read', 'only to read and count proposals'],
+    ['payments:write', 'only to hire, to pay, and to end contracts'],
+    ['team:read', 'only to list your team'],
+    ['team:write', 'only to invite to your team'],
   ]),
   remedy: (install) =>
-    `Run gangway token rotate ${install} for a token with ${allNeeded}, or make one in the settings of your account at the marketplace and run gangway connect ${install} --employer`,
+    `Unless you hire with it, run gangway token rotate ${install} for a token with ${allNeeded}, or make one in the settings of your account at the marketplace and run gangway connect ${install} --employer`,
 };
 
 /** The event types that the token may subscribe to. Those about proposals and messages are only counted. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { tokens } from '../../../src/marketplace/contract/account.ts';
 import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
 import { createPlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import { fixedLinks, type Source } from '../../../src/marketplace/source.ts';
@@ -27,7 +28,7 @@ type Run = (source: Source, ids: Ids) => Promise<unknown> | undefined;
 const operations: Record<string, Run> = {
   createLink: (source, { job }) => source.createLink?.({ externalProjectId: 'lamps', jobId: job }, signal),
   createEndpoint: (source, { eventType }) => createEndpoint(source, eventType),
-  createToken: (source) => source.createToken?.({ name: 'gangway', scopes: [], expiresAt: null }, signal),
+  createToken: (source) => source.call?.(tokens.create, { name: 'gangway', scopes: [] }, signal),
   reportUsage: (source, { contract }) => source.reportUsage?.(contract, [{ workDate: '2026-03-15' }], signal),
   readGrant: (source) => source.readGrant(signal),
   listLinks: (source) => source.listLinks(signal),
@@ -44,7 +45,7 @@ const operations: Record<string, Run> = {
   listTokens: (source) => source.listTokens?.(signal),
   listPendingPayments: (source) => source.listPendingPayments?.(signal),
   readPublications: (source, { job }) => source.readPublications?.([job], signal),
-  revokeToken: (source) => source.revokeToken?.('t1', signal),
+  revokeToken: (source) => source.call?.(tokens.revoke, { tokenId: 't1' }, signal),
   deleteLink: (source, { link }) => source.deleteLink?.(link, signal),
   deleteEndpoint: (source, ids) => source.deleteEndpoint(ids.endpoint, signal),
 };

@@ -1,6 +1,4 @@
 import { html } from 'hono/html';
-import { type AppError, httpStatusOf, toAppError } from '../../../domain/errors.ts';
-import { maskText } from '../../../lib/mask.ts';
 import { operationOf } from '../../../operations/all.ts';
 import { toWantedJobs } from '../../../operations/connect.ts';
 import { type Guideline, guidelineColumns } from '../../../operations/guidelines.ts';
@@ -90,17 +88,9 @@ function endpointOf(endpoint: InstallInFull['endpoint']): Html {
 
 const operation = operationOf('installsConnect');
 
-/**
- * The form to connect a customer, as `gangway connect` does. The token is never shown again.
- *
- * @param values what was entered before
- */
-export function showConnect(
-  request: PageRequest,
-  { config }: ConsoleContext,
-  values: URLSearchParams = request.query,
-  problem?: AppError,
-): Page {
+/** The form to connect a customer, as `gangway connect` does. The token is never shown again. */
+export function showConnect(request: PageRequest, { config }: ConsoleContext): Page {
+  const values = request.form.size > 0 ? request.form : request.query;
   const tools = [...config.tools.keys()];
   const fields = [...fieldsOf(operation.in)].flatMap(([name, field]) => {
     if (name === 'wait') return [];
@@ -118,9 +108,7 @@ export function showConnect(
   );
   return {
     title: 'Connect a customer',
-    status: problem === undefined ? 200 : httpStatusOf(problem.code),
     body: html`
-      ${problem && html`<p role="alert" class="bad">${maskText(problem.message)}</p>`}
       ${form === '' ? html`<p class="empty">Only an operator can connect a customer.</p>` : introduction} ${form}
     `,
   };
@@ -137,23 +125,17 @@ const hints: Readonly<Record<string, string>> = {
   jobs: 'For your own account: which job belongs to which project, such as job_1=street-signs, separated by commas.',
 };
 
-export async function connect(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+export async function connect(request: PageRequest, ctx: ConsoleContext): Promise<Redirect> {
   const { form } = request;
-  try {
-    const fields = new URLSearchParams(form);
-    fields.delete('jobs');
-    // The form preselects the only tool, but the configuration already names the tool of a configured install.
-    if (ctx.config.installs.has(form.get('install') ?? '')) fields.delete('tool');
-    const jobs = (form.get('jobs') ?? '').split(',').map((text) => text.trim());
-    const input = inputIn(operation, fields, { jobs: toWantedJobs(jobs.filter((text) => text !== '')), wait: '0s' });
-    const back = installPath(form.get('install') ?? '');
-    const started = ctx.startedActs.begin(ctx, request, { operation, input, back });
-    await started.ended;
-    if (started.outcome !== null && 'error' in started.outcome) throw started.outcome.error;
-    return { redirect: `/started/${started.id}` };
-  } catch (error) {
-    const problem = toAppError(error);
-    if (problem.code === 'internal') throw error;
-    return showConnect(request, ctx, form, problem);
-  }
+  const fields = new URLSearchParams(form);
+  fields.delete('jobs');
+  // The form preselects the only tool, but the configuration already names the tool of a configured install.
+  if (ctx.config.installs.has(form.get('install') ?? '')) fields.delete('tool');
+  const jobs = (form.get('jobs') ?? '').split(',').map((text) => text.trim());
+  const input = inputIn(operation, fields, { jobs: toWantedJobs(jobs.filter((text) => text !== '')), wait: '0s' });
+  const back = installPath(form.get('install') ?? '');
+  const started = ctx.startedActs.begin(ctx, request, { operation, input, back });
+  await started.ended;
+  if (started.outcome !== null && 'error' in started.outcome) throw started.outcome.error;
+  return { redirect: `/started/${started.id}` };
 }

@@ -32,6 +32,13 @@ export const lists: readonly View[] = [
     },
   },
   { path: '/budgets', title: 'Budgets', asks: 'budgetsList' },
+  {
+    path: '/hires',
+    title: 'Hires',
+    asks: 'hireList',
+    acts: ({ operator }: PageRequest) =>
+      operator.role === 'operator' ? html`<a class="button main" href="/hires/new">New hire</a>` : '',
+  },
   { path: '/plans', title: 'Removals on hold', asks: 'plansList' },
   {
     path: '/drift',

@@ -90,6 +90,7 @@ export async function showContract(request: PageRequest, ctx: ConsoleContext): P
     body: html`
       ${tableOf('The contract, as each customer has it', items, contractColumns, '')}
       ${items.map((one) => decisionsOf(request, one))}
+      ${items.map(({ install }) => ctx.sources.get(install)?.call && html`<p><a href="/hires/contracts/${encodeURIComponent(contract)}?${new URLSearchParams({ install })}">Its milestones at ${install}</a></p>`)}
       <p><a href="/work/contracts/${encodeURIComponent(contract)}">Its work, day by day</a></p>
       ${await accessOf(request, ctx, { contract })}
       ${panelOf('Why', explanationsOf(explanations.filter(({ contractId }) => contractId === contract)))}

@@ -7,7 +7,7 @@ import { type Setting, settingColumns } from '../../../operations/settings.ts';
 import { contractPath, sayPercent, trainerPath } from '../../../operations/show.ts';
 import { sayWork, workPath } from '../../../operations/usage-values.ts';
 import type { ConsoleContext, Download, Page, PageRequest } from '../page.ts';
-import { actButton, ask } from '../run-operation.ts';
+import { actButton, ask, askLink } from '../run-operation.ts';
 import { toRowId } from '../view/form.ts';
 import { recordOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 
@@ -51,8 +51,10 @@ export async function showBudget(request: PageRequest, ctx: ConsoleContext): Pro
   const install = request.query.get('install') ?? undefined;
   const found = await ask<ContractBudget>(request, ctx, 'budgetsShow', { contract, install });
   const { title, contractId, unit, lately, days, consumedFraction, ...budget } = found;
+  const isOwn = ctx.sources.get(found.install)?.call !== undefined;
   return {
     title: `Budget of “${title ?? contractId}”`,
+    acts: isOwn ? askLink(request, 'budgetsTopUp', { install: found.install }, 'Top up the credits') : '',
     body: html`
       ${recordOf({ ...budget, used: sayPercent(consumedFraction), ...(unit && { 'in a week': sayWork(unit, lately) }) })}
       <p><a href="${contractPath(contractId)}">The contract</a> · <a href="${workPath(found)}">The work: due and reported</a></p>

@@ -23,7 +23,8 @@ export function explainedField(field: FormField & Pick<Field, 'description'>): H
 /** @param none the text of the empty choice */
 function fieldOf(field: FormField, none: string): Html {
   const { name, type, choices, isRequired, value } = field;
-  const label = labelOf(name);
+  // The name in a column is a trainer's, but no form asks for that.
+  const label = labelOf(name === 'name' ? 'displayName' : name);
   if (type === 'flag') {
     const checked = value === 'true' ? html`checked` : '';
     return html`<label class="tick"><input type="checkbox" name="${name}" value="true" ${checked} /> ${label}</label>`;
