@@ -63,7 +63,11 @@ async function send(
     if (error.status === undefined || error.status >= 500) throw error;
     const seen = await look(account, wish, signal).catch(() => undefined);
     if (seen?.isDone === true) return await settle(ctx, asked, confirmed(asked, by.at));
-    await inTransaction(ctx.database, (tx) => dropApproval(tx, wish));
+    // A refusal does not settle what an earlier request may have led to.
+    await inTransaction(ctx.database, async (tx) => {
+      if (before === undefined) await dropApproval(tx, wish);
+      else await replaceApproval(tx, asked, before);
+    });
     throw explainRefusal(error);
   }
 }
@@ -117,7 +121,10 @@ export async function readApproval(ctx: Context, row: StoredApproval, signal: Ab
   const read = approvalId === null ? null : (await account.call(approvals.get, { approvalId }, signal)).approval;
   if (read !== null && read.status !== 'pending') return await settle(ctx, row, { ...row, ...toStored(read) });
   // Another request for the same may have been confirmed.
-  const { isDone, ...ids } = await kinds[row.kind].look(account, row, signal);
+  const { isDone, ...ids } = await kinds[row.kind].look(account, row, signal).catch((error: unknown) => {
+    if (read === null) throw error;
+    return { isDone: false };
+  });
   const decidedAt = toInstant(ctx.clock.now());
   if (isDone) return await settle(ctx, row, confirmed({ ...row, ...ids }, decidedAt));
   if (read !== null || isInDoubt(ctx, row)) return row;
@@ -137,10 +144,17 @@ export const approvalJob: JobKind = {
   restMs: () => minuteMs,
   async run(ctx, { install }, signal, hold) {
     const read: StoredApproval[] = [];
+    const failures: unknown[] = [];
     for (const row of await listOpenApprovals(ctx, install)) {
       await hold.progress();
-      read.push(await readApproval(ctx, row, signal));
+      // One that cannot be read does not keep the others waiting.
+      try {
+        read.push(await readApproval(ctx, row, signal));
+      } catch (error) {
+        failures.push(error);
+      }
     }
+    if (failures.length > 0) throw failures[0];
     const open = read.filter(({ status }) => status === 'asked' || status === 'pending');
     if (open.length === 0) return null;
     return open.some(({ askedAt }) => askedAt > instantIn(ctx.clock, -soonMs)) ? minuteMs : 10 * minuteMs;

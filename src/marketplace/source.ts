@@ -167,6 +167,7 @@ export interface OptionalScopes {
 export type NewLink = Input<typeof projectLinks.create>;
 type NewEndpoint = Sent<typeof webhookEndpoints.create>;
 export type EndpointChanges = Omit<Sent<typeof webhookEndpoints.update>, 'endpointId'>;
+
 export interface ContractFilter {
   status: 'active' | 'ended';
   projectLinkId?: string;

@@ -289,6 +289,19 @@ describe('gangway hire', { timeout: 120_000 }, () => {
     expect(sandbox.snapshot().contracts).toHaveLength(1);
   });
 
+  it('stays in doubt although asking once more is refused', async () => {
+    const { proposalId } = propose(await publish());
+    decide = (line) => (line.endsWith('/hire') ? 'unanswered' : 'passed');
+    expect((await run('hire', 'confirm', proposalId)).status).toBe(1);
+    decide = () => 'passed';
+    passAMinute();
+    sandbox.setAccount(accountId, { hasCard: false });
+    expect(await run('hire', 'confirm', proposalId, '--again')).toMatchObject(refused('Add a card'));
+    sandbox.setAccount(accountId, { hasCard: true });
+    expect(await run('hire', 'confirm', proposalId)).toMatchObject(refused('--again'));
+    expect(approvalsOf('proposal_hire')).toHaveLength(1);
+  });
+
   it('notices that another approval of the same was confirmed', async () => {
     const { proposalId } = propose(await publish());
     expect(await run('hire', 'confirm', proposalId)).toMatchObject({ status: 2 });

@@ -34,6 +34,20 @@ describeAnyDialect('a running bridge', (dialect) => {
     expect(await hires()).toMatchObject({ items: [{ state: 'active', url: null, accessAt: expect.any(String) }] });
   });
 
+  it('follows the others although one names a proposal that is gone', async () => {
+    const { confirm, live, sandbox, roster, storage, clock } = await open();
+    const gone = { install: 'own', kind: 'proposal_hire', subject: 'prp_gone', status: 'asked' } as const;
+    const askedAt = new Date(clock.now().getTime() - minuteMs).toISOString();
+    await storage.database.kysely
+      .insertInto('approval')
+      .values({ ...gone, askedAt })
+      .execute();
+    const { approvalId } = (await confirm()) as { approvalId: string };
+    sandbox.resolveApproval(approvalId, 'confirmed');
+    await live(5 * minuteMs);
+    expect(roster()['signs']).toHaveLength(1);
+  });
+
   it('keeps no link longer than it lives, even while the marketplace is down', async () => {
     const { confirm, live, sandbox, stored, accountId } = await open();
     await confirm();
