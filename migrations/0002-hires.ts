@@ -6,8 +6,8 @@ create table posting (
   project TEXT not null,
   title TEXT not null,
   drafted_at TEXT not null,
-  job_id TEXT,
-  missing TEXT,
+  job_id TEXT not null,
+  missing TEXT not null,
   published_at TEXT,
   job_url TEXT,
   primary key (install, draft_key)

@@ -34,9 +34,9 @@ const meanings: Record<ErrorCode, Meaning> = {
 interface AppErrorOptions {
   cause?: unknown;
   /** The status of another system's answer. */
-  status?: number;
+  status?: number | undefined;
   /** How long that system asked Gangway to wait. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   /** The marketplace's id of the request, to quote to its support. */
   requestId?: string;
 }

@@ -5,17 +5,22 @@ import { detailsOf, reasonOf } from '../marketplace/refusal.ts';
 import type { Account } from '../marketplace/source.ts';
 import { sourceOf } from '../subscription/look-at-subscription.ts';
 
-/** @throws AppError `conflict` for the platform of a customer, who hires at the marketplace */
+/**
+ * The account, whose refusals say what a person can do.
+ *
+ * @throws AppError `conflict` for the platform of a customer, who hires at the marketplace
+ */
 export function accountOf(ctx: Context, install: string): Account {
   const { call, listWhole } = sourceOf(ctx, install);
-  if (call !== undefined && listWhole !== undefined) return { call, listWhole };
+  if (call !== undefined && listWhole !== undefined)
+    return { call: explaining(call), listWhole: explaining(listWhole) };
   throw new AppError('conflict', `${install} is a customer, who hires at the marketplace. Name an account of your own`);
 }
 
 const mostNamed = 10;
 
 /** The refusal with what the marketplace says of the request, and what a person can do. */
-export function explainRefusal(thrown: unknown): AppError {
+function explainRefusal(thrown: unknown): AppError {
   const error = toAppError(thrown);
   const { reasons, fieldErrors, validation, limit, windowHours } = Object(detailsOf(error));
   const says = [
@@ -27,14 +32,12 @@ export function explainRefusal(thrown: unknown): AppError {
   const reason = reasonOf(error);
   const texts = [error.message, ...says.slice(0, mostNamed).map(String), ...(reason ? [refusals[reason][2]] : [])];
   const { code, status, retryAfterMs } = error;
-  return new AppError(code, texts.join('. '), {
-    cause: error,
-    ...(status && { status }),
-    ...(retryAfterMs && { retryAfterMs }),
-  });
+  return new AppError(code, texts.join('. '), { cause: error, status, retryAfterMs });
 }
 
-/** The same for a promise. */
-export async function explained<T>(work: Promise<T>): Promise<T> {
-  return await work.catch((error: unknown) => Promise.reject(explainRefusal(error)));
+/** The same call, whose refusals say so. */
+export function explaining<Call extends (...sent: never[]) => Promise<unknown>>(call: Call): Call {
+  const explained = (...sent: Parameters<Call>) =>
+    call(...sent).catch((error: unknown) => Promise.reject(explainRefusal(error)));
+  return explained as Call;
 }

@@ -8,7 +8,7 @@ import { wantJobs } from '../jobs/job-store.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { type Approval, approvals } from '../marketplace/contract/contracts.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
-import { accountOf, explained, explainRefusal } from './account.ts';
+import { accountOf } from './account.ts';
 import { kinds, type Wish } from './approval-kinds.ts';
 import { dropApproval, findApproval, listOpenApprovals, replaceApproval, type StoredApproval } from './hire-store.ts';
 
@@ -27,7 +27,7 @@ export async function askApproval(ctx: Context, by: By, wish: Wish, signal: Abor
   if (before?.status === 'asked' && before.askedAt > instantIn(ctx.clock, -underWayMs)) {
     throw new AppError('conflict', 'This was requested a moment ago, and may be under way. Try again in a minute');
   }
-  const { isDone, ...ids } = await explained(look(account, wish, signal));
+  const { isDone, ...ids } = await look(account, wish, signal);
   const asked = { ...toAsked(wish, by), ...ids };
   if (isDone) return await settle(ctx, before, confirmed(asked, by.at));
   if (before !== undefined && isInDoubt(ctx, before) && !isRepeatable) throw doubtOf(before);
@@ -68,7 +68,7 @@ async function send(
       if (before === undefined) await dropApproval(tx, wish);
       else await replaceApproval(tx, asked, before);
     });
-    throw explainRefusal(error);
+    throw error;
   }
 }
 

@@ -15,16 +15,14 @@ export async function findPosting(tx: Transaction, install: string, jobId: strin
   return await postings.where('jobId', '=', jobId).executeTakeFirst();
 }
 
-/** Adds it unless it is there. @returns as it is stored */
+/** Adds it, or notes what it is missing if it is there. @returns as it is stored */
 export async function addPosting(tx: Transaction, posting: Posting): Promise<Posting> {
-  await tx
-    .insertInto('posting')
-    .values(posting)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const { install, draftKey } = posting;
-  const same = tx.selectFrom('posting').selectAll().where('install', '=', install).where('draftKey', '=', draftKey);
-  return await same.executeTakeFirstOrThrow();
+  const { missing } = posting;
+  const added = tx.insertInto('posting').values(posting);
+  return await added
+    .onConflict((conflict) => conflict.columns(['install', 'draftKey']).doUpdateSet({ missing }))
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 export async function changePosting(tx: Transaction, posting: Posting): Promise<void> {
@@ -111,14 +109,19 @@ export async function dropHires(tx: Transaction, install: string): Promise<void>
   }
 }
 
-/** Every posting with each hire for its job, and hires for other jobs; the latest first. */
-export async function listHires({ database: { kysely } }: Storage, install: string | undefined) {
-  const hires = kysely
-    .selectFrom('approval')
+/** Every job that was drafted from here with each hire for it, and hires for other jobs; the latest first. */
+export function listHires({ database: { kysely } }: Storage, install: string | undefined) {
+  const every = kysely
+    .selectFrom(kysely.selectFrom('approval').selectAll().where('kind', '=', 'proposal_hire').as('approval'))
+    .fullJoin('posting', onSame('approval', 'posting', ['install', 'jobId']))
     .leftJoin('contract', onSame('approval', 'contract', ['install', 'contractId']))
-    .selectAll('approval')
     .select([
-      'contract.title as contractTitle',
+      sql<string>`coalesce(approval.install, posting.install)`.as('install'),
+      sql<string | null>`coalesce(approval.job_id, posting.job_id)`.as('jobId'),
+      sql<string | null>`coalesce(posting.title, contract.title)`.as('title'),
+      ...(['posting.project', 'draftedAt', 'publishedAt', 'missing'] as const),
+      ...(['subject as proposalId', 'approval.contractId', 'approval.status', 'url', 'expiresAt'] as const),
+      ...(['askedAt', 'decidedAt'] as const),
       sql<string | null>`coalesce(contract.start_date, contract.started_event_at, contract.active_read_at)`.as(
         'startedAt',
       ),
@@ -135,12 +138,8 @@ export async function listHires({ database: { kysely } }: Storage, install: stri
         where usage_due.install = approval.install and usage_due.contract_id = approval.contract_id
       )`.as('workedOn'),
     ])
-    .where('kind', '=', 'proposal_hire')
+    .orderBy(sql`coalesce(drafted_at, asked_at)`, 'desc')
     .orderBy('askedAt', 'desc');
-  const postings = kysely.selectFrom('posting').selectAll().orderBy('draftedAt', 'desc');
-  const isWanted = (one: { install: string }) => install === undefined || one.install === install;
-  return {
-    postings: (await postings.execute()).filter(isWanted),
-    hires: (await hires.execute()).filter(isWanted),
-  };
+  const isOfIt = sql<boolean>`coalesce(approval.install, posting.install) = ${install}`;
+  return (install === undefined ? every : every.where(isOfIt)).execute();
 }

@@ -18,12 +18,17 @@ export function keepRefusal(error: unknown, refusal: Refusal | undefined): void 
 
 /** Why the marketplace refused the call, if it said so in a word of the catalogue. */
 export function reasonOf(error: unknown): Reason | undefined {
-  return error instanceof Error ? kept.get(error)?.reason : undefined;
+  return refusalOf(error)?.reason;
 }
 
 /** The `details` of a refusal, as they came; undefined if there are none, or too many. They must not be logged. */
 export function detailsOf(error: unknown): unknown {
-  return error instanceof Error ? kept.get(error)?.details : undefined;
+  return refusalOf(error)?.details;
+}
+
+/** Also of an error that says more of it. */
+function refusalOf(error: unknown): Refusal | undefined {
+  return error instanceof Error ? (kept.get(error) ?? refusalOf(error.cause)) : undefined;
 }
 
 const maxDetailsChars = 65_536;

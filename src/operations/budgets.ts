@@ -5,7 +5,7 @@ import { inTransaction } from '../db/database.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
-import { accountOf, explained } from '../hires/account.ts';
+import { accountOf } from '../hires/account.ts';
 import { addDays } from '../lib/days.ts';
 import { credits } from '../marketplace/contract/contracts.ts';
 import { act, group, read } from './operation.ts';
@@ -114,7 +114,7 @@ export const operations = group('budgets', {
       out: z.object({ topUp: z.object({ checkoutUrl: maybeText, expiresAt: maybeText, topUpId: z.string() }) }),
       async run({ install, amount: amountUsd }, ctx, { by, signal }) {
         await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'budgets top-up', install));
-        const made = await explained(accountOf(ctx, install).call(credits.topUp, { amountUsd }, signal));
+        const made = await accountOf(ctx, install).call(credits.topUp, { amountUsd }, signal);
         const { checkoutUrl = null, expiresAt, topUpId } = made;
         return { topUp: { checkoutUrl, expiresAt, topUpId } };
       },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { listHires, type Posting } from '../hires/hire-store.ts';
+import { listHires } from '../hires/hire-store.ts';
 import { missingOf } from './post-job.ts';
 import { type Columns, contractPath, jobPath } from './show.ts';
 import { maybeInstant, maybeText, named } from './values.ts';
@@ -30,7 +30,11 @@ export const Hire = named('Hire', {
 export type Hire = z.output<typeof Hire>;
 
 export const hireColumns: Columns<Hire> = [
-  ['job', ({ title, jobId }) => title ?? jobId, { to: (hire) => hire.draftedAt && jobPath(hire) }],
+  [
+    'job',
+    ({ title, jobId }) => title ?? jobId,
+    { to: ({ install, jobId, draftedAt }) => draftedAt && jobId && jobPath({ install, jobId }) },
+  ],
   ['id', ({ jobId }) => jobId, { isBeneath: true }],
   ['install', ({ install }) => install, { isBeneath: true }],
   ['project', ({ project }) => project, { isBeneath: true }],
@@ -46,60 +50,29 @@ export const hireColumns: Columns<Hire> = [
   ['first work', ({ workedOn }) => workedOn],
 ];
 
-type Approved = Awaited<ReturnType<typeof listHires>>['hires'][number];
+type Found = Awaited<ReturnType<typeof listHires>>[number];
 
-/** The jobs drafted from here with their hires, and hires for other jobs. */
 export async function listAllHires(ctx: Context, install: string | undefined): Promise<Hire[]> {
-  const { postings, hires } = await listHires(ctx, install);
-  const keyOf = ({ install, jobId }: { install: string; jobId: string | null }) => JSON.stringify([install, jobId]);
-  const ofJob = Map.groupBy(hires, keyOf);
-  const known = new Set(postings.map(keyOf));
   const now = ctx.clock.now().toISOString();
-  return [
-    ...postings.flatMap((posting) =>
-      (ofJob.get(keyOf(posting)) ?? [undefined]).map((hire) => toHire(posting, hire, now)),
-    ),
-    ...hires.filter((hire) => !known.has(keyOf(hire))).map((hire) => toHire(undefined, hire, now)),
-  ];
+  const found = await listHires(ctx, install);
+  return found.map((one) => {
+    const { missing: _, status: __, expiresAt, url, ...hire } = one;
+    return { ...hire, url: (expiresAt ?? '') > now ? url : null, ...stepOf(one) };
+  });
 }
 
-const noPosting = { title: null, project: null, draftedAt: null, publishedAt: null, missing: null };
-const nothing = {
-  subject: null,
-  contractId: null,
-  url: null,
-  expiresAt: null,
-  askedAt: null,
-  decidedAt: null,
-} as const;
-const noHire = { ...nothing, contractTitle: null, startedAt: null, accessAt: null, workedOn: null, endedAt: null };
-
-function toHire(posting: Posting | undefined, hire: Approved | undefined, now: string): Hire {
-  const { install = '', jobId = null } = hire ?? posting ?? {};
-  const { title, ...drafted } = posting ?? noPosting;
-  const { subject: proposalId, contractTitle, expiresAt, ...asked } = hire ?? noHire;
-  const url = (expiresAt ?? '') > now ? asked.url : null;
-  const step = hire === undefined ? stepOfJob(posting ?? noPosting) : stepOfHire(hire);
-  return { ...drafted, ...asked, install, jobId, title: title ?? contractTitle, proposalId, url, ...step };
-}
-
-type Next = Pick<Hire, 'state' | 'waitsFor'>;
-
-const waiting = (waitsFor: string): Next => ({ state: 'waiting', waitsFor });
-
-function stepOfJob(posting: Pick<Posting, 'missing' | 'publishedAt'>): Next {
-  const missing = missingOf(posting).map(({ field, label }) => label ?? field);
-  if (missing.length > 0) return waiting(`answers: ${missing.join(', ')}`);
-  return waiting(posting.publishedAt === null ? 'its publication' : 'a choice among the proposals');
-}
+const waiting = (waitsFor: string) => ({ state: 'waiting', waitsFor }) as const;
 
 /** The first step that is not done. */
-function stepOfHire({ status, startedAt, accessAt, workedOn, endedAt }: Approved): Next {
+function stepOf({ missing, publishedAt, status, ...hire }: Found): Pick<Hire, 'state' | 'waitsFor'> {
+  const fields = missingOf({ missing: missing ?? '[]' }).map(({ field, label }) => label ?? field);
+  if (fields.length > 0) return waiting(`answers: ${fields.join(', ')}`);
+  if (status === null) return waiting(publishedAt === null ? 'its publication' : 'a choice among the proposals');
   if (status === 'asked') return waiting('an answer that was lost: look in your account at the marketplace');
   if (status === 'pending') return waiting('a person to confirm it');
   if (status !== 'confirmed') return { state: status, waitsFor: null };
-  if (endedAt !== null) return { state: 'ended', waitsFor: null };
-  if (startedAt === null) return waiting('the contract');
-  if (accessAt === null) return waiting('access to the tool');
-  return { state: 'active', waitsFor: workedOn === null ? 'the first work' : null };
+  if (hire.endedAt !== null) return { state: 'ended', waitsFor: null };
+  if (hire.startedAt === null) return waiting('the contract');
+  if (hire.accessAt === null) return waiting('access to the tool');
+  return { state: 'active', waitsFor: hire.workedOn === null ? 'the first work' : null };
 }

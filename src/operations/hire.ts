@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
-import { accountOf, explained } from '../hires/account.ts';
+import { accountOf } from '../hires/account.ts';
 import type { Posting } from '../hires/hire-store.ts';
 import { proposals } from '../marketplace/contract/hiring.ts';
 import { jobs } from '../marketplace/contract/jobs.ts';
@@ -24,7 +24,7 @@ const Missing = z.object({
 
 const Draft = named('JobDraft', {
   install: z.string(),
-  jobId: maybeText,
+  jobId: z.string(),
   project: z.string(),
   title: z.string(),
   missing: z.array(Missing),
@@ -48,8 +48,9 @@ function toDraft(posting: Posting): Draft {
   };
 }
 
-function sayDraft({ jobId, title, missing, publishedAt }: Draft): string {
-  if (publishedAt !== null) return `Job ${jobId} (${title}) is published.`;
+function sayDraft({ jobId, title, project, missing, publishedAt, jobUrl }: Draft): string {
+  const where = jobUrl === null ? '' : `: ${jobUrl}`;
+  if (publishedAt !== null) return `Job ${jobId} (${title}) is published for the project ${project}${where}`;
   if (missing.length === 0) return `Job ${jobId} (${title}) can be published: gangway hire publish ${jobId}`;
   const lines = missing.map(({ says, keys, choices }) => {
     const value = choices === null ? '<value>' : choices.join('|');
@@ -149,7 +150,7 @@ export const operations = group('hire', {
     ...drafted,
     async run(wanted, ctx, { by, signal }) {
       const draft = toDraft(await draftJob(ctx, by, wanted, signal));
-      const link = toLink('', draft.jobId ?? '', draft.project);
+      const link = toLink('', draft.jobId, draft.project);
       return { ...draft, warning: (await examineProject(ctx, draft.install, link, signal)) ?? null };
     },
     problems: ({ warning }) => (warning === null ? [] : [`Warning: ${warning}`]),
@@ -171,8 +172,7 @@ export const operations = group('hire', {
     in: z.strictObject(oneJob),
     out: Draft,
     run: async (job, ctx, { by, signal }) => toDraft(await publishJob(ctx, by, job, signal)),
-    show: ({ jobId, project, jobUrl }) =>
-      `Job ${jobId} is published for the project ${project}${jobUrl === null ? '' : `: ${jobUrl}`}`,
+    show: sayDraft,
   }),
   proposals: read(
     'GET /installs/{install}/jobs/{job}/proposals',
@@ -183,9 +183,7 @@ export const operations = group('hire', {
       out: z.object({ items: z.array(Proposal) }),
       async run({ install, job: jobId }, ctx, { signal }) {
         const { listWhole } = accountOf(ctx, install);
-        const found = await explained(
-          listWhole(jobs.proposals, { jobId, limit: 100 }, signal, { keyOf: ({ id }) => id }),
-        );
+        const found = await listWhole(jobs.proposals, { jobId, limit: 100 }, signal, { keyOf: ({ id }) => id });
         return { items: found.map(toProposal).sort((one, other) => (other.score ?? -1) - (one.score ?? -1)) };
       },
       show: table(proposalColumns, 'Nobody has proposed to do this job yet.'),
@@ -200,9 +198,9 @@ export const operations = group('hire', {
       out: ProposalInFull,
       async run({ install, proposal: proposalId }, ctx, { signal }) {
         const { call } = accountOf(ctx, install);
-        const proposal = toProposal((await explained(call(proposals.get, { proposalId }, signal))).proposal);
+        const proposal = toProposal((await call(proposals.get, { proposalId }, signal)).proposal);
         if (!proposal.hasTranscript) return { ...proposal, summary: null, messages: [] };
-        const { interview } = await explained(call(proposals.interview, { proposalId }, signal));
+        const { interview } = await call(proposals.interview, { proposalId }, signal);
         return { ...proposal, summary: interview.summary ?? null, messages: interview.messages };
       },
       show: ({ id, name, score, coverLetter, summary, messages }) =>

@@ -10,7 +10,7 @@ import { sourceKinds } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { listLiveLinks } from '../evidence/contract-store.ts';
 import { takesGuidelines } from '../guidelines/look-at-project.ts';
-import { dropHires } from '../hires/hire-store.ts';
+import { dropHires, listOpenApprovals } from '../hires/hire-store.ts';
 import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
 import { dropJobsOf } from '../jobs/job-store.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
@@ -230,7 +230,10 @@ export const operations = group('installs', {
         install: text.describe('Its name.'),
         acceptOrphans: flag('Remove it although people are in a tool because of it. They stay.'),
       }),
-      out: z.object({ install: z.string() }),
+      out: z.object({
+        install: z.string(),
+        waiting: z.array(z.string()).describe('What still waits for a person at the marketplace.'),
+      }),
       async run({ install: named, acceptOrphans }, ctx, { by }) {
         const install = oneInstall(ctx, named);
         const known = ctx.installs.get(install);
@@ -241,6 +244,7 @@ export const operations = group('installs', {
         if (!acceptOrphans) {
           await refuseOrphaning(ctx, (link) => (link.install === install ? undefined : ctx.routeLink(link)));
         }
+        const waiting = (await listOpenApprovals(ctx, install)).map(({ subject }) => subject);
         await inTransaction(ctx.database, async (tx) => {
           await removeConnectedInstall(tx, install);
           await dropSubscription(tx, install);
@@ -253,9 +257,10 @@ export const operations = group('installs', {
           await writeAudit(tx, by, 'installs remove', install, { before: known && describeDestination(known) });
         });
         await ctx.registry.load();
-        return { install };
+        return { install, waiting };
       },
-      show: ({ install }) => `Removed ${install} and its token.`,
+      show: ({ install, waiting }) =>
+        `Removed ${install} and its token.${waiting.length > 0 ? ` Still to be decided at the marketplace: ${waiting.join(', ')}.` : ''}`,
     },
   ),
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { accountOf, explained } from '../hires/account.ts';
+import { AppError } from '../domain/errors.ts';
+import { accountOf } from '../hires/account.ts';
 import { contracts } from '../marketplace/contract/contracts.ts';
 import { askedAnswer, asking, askPerson, ofContract } from './approvals.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
@@ -37,23 +38,22 @@ function toMilestone({ id, name, status, amountUsd, volume, pendingApproval = fa
 }
 
 async function listMilestones(ctx: OperationContext, install: string, contractId: string, signal: AbortSignal) {
-  const { contract } = await explained(accountOf(ctx, install).call(contracts.get, { contractId }, signal));
+  const { contract } = await accountOf(ctx, install).call(contracts.get, { contractId }, signal);
   return (contract.milestones ?? []).map(toMilestone);
 }
 
-function pay(verb: 'fund' | 'approve', summary: string) {
-  const oneMilestone = {
-    install: theInstall,
-    contract: ofContract,
-    milestone: text.describe('The id of the milestone.'),
-  };
-  return act(`POST /installs/{install}/contracts/{contract}/milestones/{milestone}/${verb}`, summary, {
+const pay = (verb: 'fund' | 'approve', summary: string) =>
+  act(`POST /installs/{install}/contracts/{contract}/milestones/{milestone}/${verb}`, summary, {
     ...askedAnswer,
-    in: z.strictObject({ ...oneMilestone, ...asking }),
+    in: z.strictObject({
+      install: theInstall,
+      contract: ofContract,
+      milestone: text.describe('The id of the milestone.'),
+      ...asking,
+    }),
     run: ({ contract: contractId, milestone: subject, wait, ...input }, ctx, call) =>
       askPerson(ctx, call, { ...input, kind: `milestone_${verb}`, subject, contractId }, wait),
   });
-}
 
 export const operations = group('milestones', {
   list: read('GET /installs/{install}/contracts/{contract}/milestones', 'List the milestones of a contract', {
@@ -81,10 +81,12 @@ export const operations = group('milestones', {
       async run({ install, contract: contractId, name, amount: amountUsd, volume }, ctx, { by, signal }) {
         // A lost answer may have made it.
         const known = (await listMilestones(ctx, install, contractId, signal)).find((one) => one.name === name);
-        if (known !== undefined) return known;
+        const isSame = [undefined, known?.amountUsd].includes(amountUsd) && [undefined, known?.volume].includes(volume);
+        if (known !== undefined && isSame) return known;
+        if (known !== undefined) throw new AppError('conflict', `The contract has a milestone ${name} of another size`);
         await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'milestones create', `${install}/${contractId}`));
         const { call } = accountOf(ctx, install);
-        const made = await explained(call(contracts.createMilestone, { contractId, name, amountUsd, volume }, signal));
+        const made = await call(contracts.createMilestone, { contractId, name, amountUsd, volume }, signal);
         return toMilestone(made.milestone);
       },
       show: ({ id, name, status }) => `Milestone ${id} (${name}): ${status?.toLowerCase().replace('_', ' ') ?? '?'}`,

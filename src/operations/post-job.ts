@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { accountOf, explained, explainRefusal } from '../hires/account.ts';
+import { accountOf } from '../hires/account.ts';
 import { addPosting, changePosting, findPosting, type Posting } from '../hires/hire-store.ts';
 import { DraftUpdate, drafts, jobs, MissingField } from '../marketplace/contract/jobs.ts';
 import type { Sent } from '../marketplace/contract/operation.ts';
@@ -31,31 +31,14 @@ export async function draftJob(ctx: Context, by: By, wanted: WantedDraft, signal
   const { install, project, text, key = '', set = [] } = wanted;
   const { call } = accountOf(ctx, install);
   refuseOutside(ctx, install, project);
-  const draftKey = createHash('sha256')
-    .update(JSON.stringify([project, key, text]))
-    .digest('hex');
-  const title =
-    text
-      .trim()
-      .split('\n', 1)[0]
-      ?.replace(/^#+\s*/, '')
-      .slice(0, 200) ?? '';
+  const draftKey = hash('sha256', JSON.stringify([project, key, text]));
+  const [title = ''] = /[^#\s].{0,199}/.exec(text) ?? [];
   await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'hire draft', `${install}/${project}`));
   const input = { rawJobDescription: text, idempotencyKey: draftKey };
-  const { jobId, validation } = await explained(call(drafts.create, input, signal));
-  const made = {
-    install,
-    draftKey,
-    project,
-    title,
-    draftedAt: by.at,
-    jobId,
-    missing: null,
-    publishedAt: null,
-    jobUrl: null,
-  };
-  const posting = await inTransaction(ctx.database, (tx) => addPosting(tx, made));
-  const drafted = await keepMissing(ctx, posting, validation.missingFields);
+  const { jobId, validation } = await call(drafts.create, input, signal);
+  const made = { install, draftKey, project, title, draftedAt: by.at, jobId, publishedAt: null, jobUrl: null };
+  const missing = JSON.stringify(validation.missingFields);
+  const drafted = await inTransaction(ctx.database, (tx) => addPosting(tx, { ...made, missing }));
   return set.length === 0 ? drafted : await answerFields(ctx, by, { install, job: jobId, set }, signal);
 }
 
@@ -71,7 +54,7 @@ export async function answerFields(ctx: Context, by: By, answers: Answers, signa
   const posting = await onePosting(ctx, install, jobId);
   const input = { ...toFields(set, missingOf(posting)), jobId } as Sent<typeof drafts.update>;
   await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'hire answer', `${install}/${jobId}`));
-  const { validation } = await explained(accountOf(ctx, install).call(drafts.update, input, signal));
+  const { validation } = await accountOf(ctx, install).call(drafts.update, input, signal);
   return await keepMissing(ctx, posting, validation.missingFields);
 }
 
@@ -92,7 +75,7 @@ async function keep(ctx: Context, posting: Posting): Promise<Posting> {
 }
 
 export function missingOf({ missing }: Pick<Posting, 'missing'>): MissingField[] {
-  return JSON.parse(missing ?? '[]') as MissingField[];
+  return JSON.parse(missing) as MissingField[];
 }
 
 /** Converts answers to the types of their fields. The marketplace judges those that do not fit. */
@@ -105,14 +88,7 @@ function toFields(set: readonly string[], missing: readonly MissingField[]): Rec
     const [key, text] = [one.slice(0, end), one.slice(end + 1)];
     if (end < 1) throw new AppError('invalid', 'An answer must be a field and its value, such as pricePerHour=20');
     const type = typeOf(key);
-    if (type === 'list' || type === 'string[]')
-      return [
-        key,
-        text
-          .split(',')
-          .map((item) => item.trim())
-          .filter(Boolean),
-      ];
+    if (type === 'list' || type === 'string[]') return [key, text.split(',').flatMap((item) => item.trim() || [])];
     return [key, type === 'number' && !known.has(key) ? Number(text) : text];
   });
   return fromTexts(DraftUpdate as z.ZodType, Object.fromEntries(pairs));
@@ -137,7 +113,7 @@ export async function publishJob(
       const { missingFields } = Object(Object(detailsOf(error)).validation);
       const { data } = MissingField.array().safeParse(missingFields);
       if (data !== undefined) await keepMissing(ctx, posting, data);
-      throw explainRefusal(error);
+      throw error;
     });
   await linkJobs(ctx, by, install, [{ job: jobId, project: posting.project }], signal);
   return await keep(ctx, { ...posting, publishedAt: posting.publishedAt ?? by.at, jobUrl, missing: '[]' });

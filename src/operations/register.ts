@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import type { Row } from '../db/schema.ts';
 import { claimContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
-import { explained } from '../hires/account.ts';
+import { explaining } from '../hires/account.ts';
 import { dropClaim, listClaims, noteClaimUrl, saveClaim } from '../hires/hire-store.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { type Client, createClient } from '../marketplace/client.ts';
@@ -41,7 +41,7 @@ export async function registerAccount(
     const secrets = JSON.parse(ctx.box.open(row.secrets, claimContext(row)).toString('utf8')) as Secrets;
     return { ...secrets, expiresAt: row.expiresAt, isAnew: false };
   }
-  const made = await explained(openClient(ctx).call(identity.register, { agent_name: 'Gangway' }, signal));
+  const made = await explaining(openClient(ctx).call)(identity.register, { agent_name: 'Gangway' }, signal);
   const secrets = { claimToken: made.claim_token, grantType: made.grant_type, accessToken: made.access_token };
   const expiresAt = made.claim_token_expires_at ?? instantIn(ctx.clock, usualLifeMs);
   const sealed = ctx.box.seal(Buffer.from(JSON.stringify(secrets)), claimContext({ install }));
@@ -89,8 +89,9 @@ export async function awaitClaim(
     if (reasonOf(error) === 'expired_token') return null;
     if (reasonOf(error) !== 'invalid_grant') throw error;
     await dropClaim(ctx, install);
-    const why = 'The claim was used, and its token was lost. Make a token in the settings of your account';
-    throw new AppError('conflict', `${why}, then run gangway connect ${install} --employer`, { cause: error });
+    const why = 'The claim was used. Unless another run of this command connected the account, its token was lost';
+    const action = `Then make one in the settings of your account, and run gangway connect ${install} --employer`;
+    throw new AppError('conflict', `${why}. ${action}`, { cause: error });
   }
 }
 

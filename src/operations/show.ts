@@ -85,8 +85,8 @@ export function contractPath(contractId: string): string {
 }
 
 /** Of a job that was drafted here. */
-export function jobPath({ install, jobId }: { install: string; jobId: string | null }): string | null {
-  return jobId && `/hires/jobs/${encodeURIComponent(jobId)}?${new URLSearchParams({ install })}`;
+export function jobPath({ install, jobId }: { install: string; jobId: string }): string {
+  return `/hires/jobs/${encodeURIComponent(jobId)}?${new URLSearchParams({ install })}`;
 }
 
 export function membershipPath(membershipId: number): string {

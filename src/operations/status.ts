@@ -227,7 +227,9 @@ export async function listInstalls(
   troubles?: Awaited<ReturnType<typeof listTroubles>>,
 ) {
   const states = new Map((await listInstallStates(ctx)).map((state) => [state.install, state]));
-  const all = (troubles ?? (await listTroubles(ctx))).filter(({ severity }) => severity !== 'notice');
+  const all = (troubles ?? (await listTroubles(ctx))).filter(
+    ({ severity, kind }) => severity !== 'notice' && kind !== 'approval_waiting',
+  );
   return [...installs].map(([install, { livesIn, tool, projects }]) => {
     const { readBeganAt = null, failure = null } = states.get(install) ?? {};
     const isOfIt = (one: (typeof all)[number]) =>

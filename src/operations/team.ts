@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { accountOf, explained } from '../hires/account.ts';
+import { accountOf } from '../hires/account.ts';
 import { team } from '../marketplace/contract/account.ts';
 import { act, group, read } from './operation.ts';
 import { fieldColumns, table } from './show.ts';
@@ -24,7 +24,7 @@ export const operations = group('team', {
     in: z.strictObject({ install: theInstall }),
     out: z.object({ items: z.array(Member) }),
     async run({ install }, ctx, { signal }) {
-      const { members, invites } = (await explained(accountOf(ctx, install).call(team.get, {}, signal))).team;
+      const { members, invites } = (await accountOf(ctx, install).call(team.get, {}, signal)).team;
       const invited = invites.map(({ email, createdAt: since }) => ({ name: null, email, role: 'INVITED', since }));
       return { items: [...members.map(({ joinedAt: since, ...one }) => ({ ...one, since })), ...invited] };
     },
@@ -37,7 +37,7 @@ export const operations = group('team', {
     out: z.object({ status: z.string() }),
     async run({ install, email }, ctx, { by, signal }) {
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'team invite', install));
-      return await explained(accountOf(ctx, install).call(team.invite, { email }, signal));
+      return await accountOf(ctx, install).call(team.invite, { email }, signal);
     },
     show: ({ status }) => `The marketplace says: ${status.replaceAll('_', ' ')}.`,
   }),

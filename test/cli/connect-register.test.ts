@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
@@ -60,8 +62,19 @@ describe('gangway connect --register', { timeout: 60_000 }, () => {
     const [account] = accounts();
     expect(account?.tokens.map(({ status }) => status)).toEqual(['revoked', 'active']);
     expect((await run('status')).stdout).not.toContain('waits to be claimed');
-    expect(await run('team', 'list')).toMatchObject({ status: 0 });
     expect(accounts()).toHaveLength(1);
+
+    const file = path.join(workspace.folder, 'job.md');
+    writeFileSync(file, 'Draw a box around each sign.');
+    const answers = ['experienceLevel=EXPERT', 'labelTypes=BOX', 'paymentType=PAY_PER_HOUR', 'pricePerHour=20'];
+    const set = answers.flatMap((answer) => ['--set', answer]);
+    sandbox.setAccount(accountId, { hasCard: true });
+    const { jobId } = await runJson('hire', 'draft', file, '--project', 'signs', ...set);
+    expect(await run('hire', 'publish', jobId)).toMatchObject({ status: 0 });
+    const { proposalId } = sandbox.propose({ jobId, trainer: {} });
+    expect(await run('hire', 'confirm', proposalId)).toMatchObject({ status: 2 });
+    const removed = await run('installs', 'remove', 'own');
+    expect(removed.stdout).toBe(`Removed own and its token. Still to be decided at the marketplace: ${proposalId}.\n`);
   });
 
   it('goes on with the same registration after it was stopped', async () => {
@@ -98,7 +111,7 @@ describe('gangway connect --register', { timeout: 60_000 }, () => {
     sandbox.claimAccount(accountId);
     expect((await command.ended).status).toBe(1);
     decide = () => 'passed';
-    expect(await run('connect', 'own', '--register')).toMatchObject(refused('Make a token in the settings'));
+    expect(await run('connect', 'own', '--register')).toMatchObject(refused('make one in the settings'));
   });
 
   it.each([

@@ -122,6 +122,8 @@ describe('gangway hire', { timeout: 120_000 }, () => {
 
     const milestone = await runJson('milestones', 'create', contractId, '--name', 'Week 1', '--amount', '200');
     expect(await runJson('milestones', 'create', contractId, '--name', 'Week 1', '--amount', '200')).toEqual(milestone);
+    const dearer = await run('milestones', 'create', contractId, '--name', 'Week 1', '--amount', '2000');
+    expect(dearer).toMatchObject(refused('has a milestone Week 1 of another size'));
     for (const act of ['fund', 'approve'] as const) {
       const paying = JSON.parse((await run('milestones', act, contractId, milestone.id, '--json')).stdout);
       sandbox.resolveApproval(paying.approvalId, 'confirmed');

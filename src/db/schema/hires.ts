@@ -11,10 +11,9 @@ export const hires = {
     project: text(),
     title: text(),
     draftedAt: instant(),
-    /** Null until the marketplace has answered. */
-    jobId: text().nullable(),
-    /** The fields that are missing, as JSON; null until the marketplace has answered. */
-    missing: text().nullable(),
+    jobId: text(),
+    /** The fields that are missing, as JSON. */
+    missing: text(),
     /** When it was published and linked to the project. */
     publishedAt: instant().nullable(),
     jobUrl: text().nullable(),

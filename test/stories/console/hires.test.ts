@@ -86,7 +86,7 @@ it('from a text to a person at work, to payments, and to the end', async () => {
   expect(fields).toMatchObject({ ...answers, jobDescription: text.replaceAll('\r\n', '\n') });
 
   const published = await pressed(visitor, ready, 'Publish');
-  expect(published.text).toContain(`Job ${jobId} is published for the project boards`);
+  expect(published.text).toContain(`Job ${jobId} (Draw boxes around signs) is published for the project boards`);
   expect(published.text).toContain('Nobody has proposed to do this job yet.');
   expect(hrefsIn(published)).toContain(`https://app.opentrain.ai/jobs/${jobId}`);
   const interview = {

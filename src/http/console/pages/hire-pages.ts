@@ -75,7 +75,7 @@ function answerForm(request: PageRequest, { missing, ...draft }: Draft): Html {
     ${missing.length === 0 && change}
     <p><button class="main">Save</button></p>
   </div>`;
-  return html`${formOf(request, jobPath(draft) ?? '', fields) || missing.map(({ says }) => html`<p class="sub">${says}</p>`)}`;
+  return html`${formOf(request, jobPath(draft), fields) || missing.map(({ says }) => html`<p class="sub">${says}</p>`)}`;
 }
 
 async function proposalsOf(request: PageRequest, ctx: ConsoleContext, given: { install: string }): Promise<Html> {
@@ -145,7 +145,7 @@ export const hireActs: readonly Act[] = [
     act: orAgain(showNew, async (request, ctx) => {
       const { csrf: _, ...described } = Object.fromEntries(request.form);
       const drafted = await ask<Draft>(request, ctx, 'hireDraft', described);
-      return { redirect: jobPath(drafted) ?? '/hires', notice: 'The job is drafted.' };
+      return { redirect: jobPath(drafted), notice: 'The job is drafted.' };
     }),
   },
   {
@@ -156,7 +156,7 @@ export const hireActs: readonly Act[] = [
         name.startsWith('set.') && given !== '' ? [`${name.slice(4)}=${given}`] : [],
       );
       const answered = await ask<Draft>(request, ctx, 'hireAnswer', { ...givenIn(request), set });
-      return { redirect: jobPath(answered) ?? '/hires', notice: 'The draft is saved.' };
+      return { redirect: jobPath(answered), notice: 'The draft is saved.' };
     }),
   },
 ];
