@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { sqlite } from '../support/databases.ts';
 import { openEmployerJourney, readEveryMs } from '../support/employer-journey.ts';
 import { decide } from '../support/hiring-site.ts';
+import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
 import { inspectPage } from './inspect-page.ts';
 import { act, describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
@@ -55,11 +56,20 @@ describeInBrowser('an operator with an account of their own', (open) => {
     const asked = page.getByRole('link', { name: 'a person to confirm it' });
     expect(await asked.getAttribute('href')).toContain('https://app.opentrain.ai/approvals/');
     await inspectPage(visit);
+    // It is told of no change, and its connection is lost again and again.
+    const silent = { contentType: 'text/event-stream', body: ':\n\n' };
+    await page.route('**/changes', (route) => route.fulfill(silent));
+    await page.reload();
     const { contractId } = await decide(journey, proposalId, 'confirmed');
+    const letIn = async () => {
+      await journey.live(60_000);
+      return roster()['boards'];
+    };
+    await until('the trainer is in the tool', letIn, (ids = []) => ids.includes(trainer.opentrainUserId));
     // With JavaScript the open page follows by itself.
     if (!visit.hasScripts) await page.reload();
     await page.getByRole('cell', { name: 'Active' }).waitFor();
-    expect(roster()['boards']).toEqual([trainer.opentrainUserId]);
+    await page.unroute('**/changes');
 
     await page.getByRole('link', { name: contractId }).click();
     await page.getByRole('link', { name: 'Its milestones at own' }).click();

@@ -6,6 +6,8 @@ let isFetching = false;
 let isStale = false;
 
 changes.addEventListener('message', () => void refresh());
+// The page may have changed before it was followed.
+changes.addEventListener('open', () => void refresh());
 document.addEventListener('visibilitychange', () => {
   if (isStale) void refresh();
 });
@@ -25,12 +27,15 @@ async function refresh() {
     // The operator signed out or the console is restarting. The next change tries again.
   } finally {
     isFetching = false;
+    if (isStale) void refresh();
   }
 }
 
 function show(text) {
   const fresh = new DOMParser().parseFromString(text, 'text/html').querySelector('main');
   const shown = document.querySelector('main');
+  // Only the first answer has the notice of an act.
+  fresh?.querySelector('.head')?.after(shown?.querySelector(':scope > .good')?.cloneNode(true) ?? '');
   if (fresh && shown && !isBeingFilledIn()) Idiomorph.morph(shown, fresh, { ignoreActiveValue: true });
 }
 
