@@ -15,7 +15,7 @@ const floors: readonly (readonly string[])[] = [
   ['inbox', 'tools'],
   ['memberships', 'evidence'],
   ['removals', 'converge'],
-  ['installs', 'reconcile', 'subscription', 'guidelines', 'hires', 'usage', 'notify', 'budget', 'privacy'],
+  ['installs', 'reconcile', 'subscription', 'guidelines', 'hires', 'manuals', 'usage', 'notify', 'budget', 'privacy'],
   ['operations'],
   ['http', 'app', 'cli', 'main.ts'],
 ];

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { readSmallFile } from '../config/read-file.ts';
 import { toAppError } from '../domain/errors.ts';
@@ -18,6 +19,7 @@ import { type ExitStatus, fieldsOfPath, type Operation, type OperationContext } 
 import { longestPage } from '../operations/paging.ts';
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
+import { type FilesToWrite, readFolder, writeFolder } from './folder-files.ts';
 import {
   type OperationName,
   printError,
@@ -72,8 +74,13 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const output = line.json === true ? 'json' : (line.output ?? 'table');
     const session = createSession(terminal, command);
     const texts = readTexts(command, operation.args, [...fields.keys()]);
-    for (const [field, { isFile }] of fields)
+    let folder: string | undefined;
+    for (const [field, { isFile, isFolder }] of fields) {
       if (isFile) texts[field] = readSmallFile(String(texts[field]), process.cwd());
+      if (!isFolder) continue;
+      folder = path.resolve(String(texts[field]));
+      texts[field] = readFolder(folder) as unknown as string;
+    }
     const input = toInput(operation, texts, session);
     await openAsk(session, operation, input, async (ask) => {
       if (needsInstall(operation, texts)) Object.assign(input, { install: pickInstall(session, await ask.installs()) });
@@ -82,6 +89,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
         answer = await ask.answer(operation, { ...input, set });
         set = await askPerson(session, operation, answer);
       }
+      if (folder !== undefined) writeFolder(folder, (answer as { files: FilesToWrite }).files);
       const status = printAnswer(terminal, operation, answer, output, input);
       if (status !== 0) throw new Ending(status);
     });

@@ -29,20 +29,14 @@ export async function insertIntent(
 ): Promise<void> {
   const context = credentialContext({ membershipId, generation });
   const credential = password === null ? null : box.seal(Buffer.from(password), context);
-  await tx
-    .insertInto('intent')
-    .values({ membershipId, generation, operation, wasFound: found !== null, createdAt: now, credential })
-    .execute();
+  const intent = { membershipId, generation, operation, wasFound: found !== null, createdAt: now, credential };
+  await tx.insertInto('intent').values(intent).execute();
 }
 
 /** Forgets generated passwords once the member is in, or removed. */
 export async function forgetPasswords(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
-  await tx
-    .updateTable('intent')
-    .set({ credential: null })
-    .where('membershipId', 'in', membershipIds)
-    .where('credential', 'is not', null)
-    .execute();
+  const known = tx.updateTable('intent').set({ credential: null }).where('membershipId', 'in', membershipIds);
+  await known.where('credential', 'is not', null).execute();
 }
 
 export async function addReceipt(tx: Transaction, receipt: Insertable<Tables['receipt']>): Promise<void> {
@@ -105,11 +99,7 @@ export async function listMetAfter(kysely: Transaction, since: string) {
 
 /** Clears messages, which may quote a name. @returns how many */
 export async function clearReceiptMessages(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
-  const { numUpdatedRows } = await tx
-    .updateTable('receipt')
-    .set({ message: null })
-    .where('message', 'is not', null)
-    .where('membershipId', 'in', membershipIds)
-    .executeTakeFirst();
+  const theirs = tx.updateTable('receipt').set({ message: null }).where('membershipId', 'in', membershipIds);
+  const { numUpdatedRows } = await theirs.where('message', 'is not', null).executeTakeFirst();
   return Number(numUpdatedRows);
 }

@@ -34,11 +34,8 @@ export async function writeSetting(tx: Transaction, name: SettingName, value: st
 
 /** Writes a setting that has no value yet. @returns the value that it has now */
 export async function keepSetting(tx: Transaction, name: SettingName, value: string): Promise<string> {
-  await tx
-    .insertInto('setting')
-    .values({ name, value })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  const insert = tx.insertInto('setting').values({ name, value });
+  await insert.onConflict((conflict) => conflict.doNothing()).execute();
   return (await readSetting(tx, name)) ?? value;
 }
 

@@ -1,6 +1,7 @@
 import {
   type BinaryOperationNode,
   CamelCasePlugin,
+  type DefaultQueryCompiler,
   type OperationNode,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
@@ -40,61 +41,55 @@ function toStored(value: unknown): unknown {
 }
 
 export class SnakeCaseSqliteDialect extends SqliteDialect {
-  override createQueryCompiler(): SqliteQueryCompiler {
+  override createQueryCompiler(): DefaultQueryCompiler {
     return new SnakeCaseSqliteCompiler();
   }
 }
 
 export class SnakeCasePostgresDialect extends PostgresDialect {
-  override createQueryCompiler(): PostgresQueryCompiler {
+  override createQueryCompiler(): DefaultQueryCompiler {
     return new SnakeCasePostgresCompiler();
   }
 }
 
-class SnakeCaseSqliteCompiler extends SqliteQueryCompiler {
-  protected override appendValue(value: unknown): void {
-    super.appendValue(toStored(value));
-  }
+const SnakeCaseSqliteCompiler = inSnakeCase(SqliteQueryCompiler, (values) => [
+  '(select value from json_each(',
+  JSON.stringify(values),
+  '))',
+]);
 
-  protected override sanitizeIdentifier(name: string): string {
-    return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
-  }
+const SnakeCasePostgresCompiler = inSnakeCase(PostgresQueryCompiler, (values) => [
+  '(select unnest(cast(',
+  values,
+  ` as ${typeof values[0] === 'number' ? 'bigint' : 'text'}[])))`,
+]);
 
-  protected override visitBinaryOperation(node: BinaryOperationNode): void {
-    if (isEmptyList(node.rightOperand)) this.append(withEmptyList(node));
-    else super.visitBinaryOperation(node);
-  }
+type LongList = [before: string, value: unknown, after: string];
 
-  protected override visitPrimitiveValueList(node: PrimitiveValueListNode): void {
-    if (isLong(node)) {
-      this.append('(select value from json_each(');
-      this.appendValue(JSON.stringify(node.values));
-      this.append('))');
-    } else super.visitPrimitiveValueList(node);
-  }
-}
+function inSnakeCase(Compiler: new () => DefaultQueryCompiler, toList: (values: readonly unknown[]) => LongList) {
+  return class extends Compiler {
+    protected override appendValue(value: unknown): void {
+      super.appendValue(toStored(value));
+    }
 
-class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
-  protected override appendValue(value: unknown): void {
-    super.appendValue(toStored(value));
-  }
+    protected override sanitizeIdentifier(name: string): string {
+      return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
+    }
 
-  protected override sanitizeIdentifier(name: string): string {
-    return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
-  }
+    protected override visitBinaryOperation(node: BinaryOperationNode): void {
+      if (isEmptyList(node.rightOperand)) this.append(withEmptyList(node));
+      else super.visitBinaryOperation(node);
+    }
 
-  protected override visitBinaryOperation(node: BinaryOperationNode): void {
-    if (isEmptyList(node.rightOperand)) this.append(withEmptyList(node));
-    else super.visitBinaryOperation(node);
-  }
-
-  protected override visitPrimitiveValueList(node: PrimitiveValueListNode): void {
-    if (isLong(node)) {
-      this.append('(select unnest(cast(');
-      this.appendValue(node.values);
-      this.append(` as ${typeof node.values[0] === 'number' ? 'bigint' : 'text'}[])))`);
-    } else super.visitPrimitiveValueList(node);
-  }
+    protected override visitPrimitiveValueList(node: PrimitiveValueListNode): void {
+      if (isLong(node)) {
+        const [before, value, after] = toList(node.values);
+        this.append(before);
+        this.appendValue(value);
+        this.append(after);
+      } else super.visitPrimitiveValueList(node);
+    }
+  };
 }
 
 /** A longer list in a condition becomes one parameter, so a list may have any length. */

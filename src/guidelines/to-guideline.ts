@@ -2,14 +2,16 @@ import { AppError } from '../domain/errors.ts';
 import { dropTrailing, stripControl } from '../lib/text.ts';
 import type { Publication } from '../marketplace/source-records.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
+import { createLossNotes, describeType, type LossNotes } from './loss-notes.ts';
 
 /** Guidelines consist of the few kinds of blocks that every tool can show. None of them can run code. */
 export type Block =
   | { of: 'paragraph'; inlines: Inline[] }
   | { of: 'heading'; level: number; inlines: Inline[] }
-  | { of: 'list'; isOrdered: boolean; items: Block[][] }
+  /** `start` is the first number, 1 by default. */
+  | { of: 'list'; isOrdered: boolean; start: number; items: Block[][] }
   | { of: 'quote'; blocks: Block[] }
-  | { of: 'code'; text: string }
+  | { of: 'code'; text: string; language: string }
   | { of: 'rule' }
   /** The first row is the head. All rows have the same number of cells. */
   | { of: 'table'; rows: Inline[][][] };
@@ -24,6 +26,8 @@ export interface TextRun {
   style: readonly Style[];
   /** http or https. */
   href: string | null;
+  /** Of an image, which no tool can show. Its text says what it shows. */
+  assetId?: string;
 }
 
 const styles = ['bold', 'italic', 'strike', 'code'] as const;
@@ -55,6 +59,12 @@ export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
   return { blocks, notes: notes.list() };
 }
 
+/** One node of a page, with its images. */
+export function readNode(node: CanonicalNode): Guideline {
+  const notes = createLossNotes();
+  return { blocks: createReader(notes, 0)([node]), notes: notes.list() };
+}
+
 /** More than a manual of a hundred printed pages. */
 export const maxChars = 500_000;
 
@@ -83,9 +93,9 @@ const inlineNames: ReadonlySet<string> = new Set(['text', 'hardbreak', 'image'])
 
 type ReadBlocks = (nodes: readonly CanonicalNode[]) => Block[];
 
-/** @param depth of the page; its own headings are below it */
+/** @param depth of the page; its own headings are below it. 0 if it stands alone, with its images */
 function createReader(notes: LossNotes, depth: number): ReadBlocks {
-  const inlinesOf = createInlineReader(notes);
+  const inlinesOf = createInlineReader(notes, depth === 0);
 
   /** Items outside a list and rows outside a table are read as their content. */
   const readers = new Map<string, (node: CanonicalNode) => Block[]>([
@@ -93,7 +103,7 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
     ['paragraph', ({ content }) => toParagraph(inlinesOf(content))],
     ['heading', ({ attrs, content }) => toHeading(toLevel(depth + toNumber(attrs['level'])), inlinesOf(content))],
     ['blockquote', ({ content }) => toQuote(readBlocks(content))],
-    ['codeblock', (node) => [{ of: 'code', text: toLines(textOf(node)) }]],
+    ['codeblock', (node) => [{ of: 'code', text: toLines(textOf(node)), language: toLanguage(node) }]],
     ['horizontalrule', () => [{ of: 'rule' }]],
     ['bulletlist', (node) => toList(node, false)],
     ['orderedlist', (node) => toList(node, true)],
@@ -103,9 +113,9 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
     ['table', ({ content }) => toTable(content.map((row) => row.content.map((cell) => inlinesOf([cell]))))],
   ]);
 
-  function toList({ content }: CanonicalNode, isOrdered: boolean): Block[] {
+  function toList({ attrs, content }: CanonicalNode, isOrdered: boolean): Block[] {
     const items = content.map((item) => readBlocks([item])).filter((blocks) => blocks.length > 0);
-    return items.length === 0 ? [] : [{ of: 'list', isOrdered, items }];
+    return items.length === 0 ? [] : [{ of: 'list', isOrdered, start: toNumber(attrs['start']), items }];
   }
 
   function readBlocks(nodes: readonly CanonicalNode[]): Block[] {
@@ -141,11 +151,11 @@ const transparentNames: ReadonlySet<string> = new Set([
   ...['heading', 'listitem', 'taskitem', 'bulletlist', 'orderedlist', 'tasklist', 'tablecell', 'tableheader'],
 ]);
 
-function createInlineReader(notes: LossNotes): (nodes: readonly CanonicalNode[]) => Inline[] {
+function createInlineReader(notes: LossNotes, hasImages: boolean): (nodes: readonly CanonicalNode[]) => Inline[] {
   const readers = new Map<string, (node: CanonicalNode) => Inline[]>([
     ['text', (node) => [toRun(node, notes)]],
     ['hardbreak', () => [{ of: 'break' }]],
-    ['image', (node) => [toImageNote(node, notes)]],
+    ['image', (node) => [(hasImages && toImage(node)) || toImageNote(node, notes)]],
     // The last word of a paragraph in a cell must not run into the next paragraph.
     ['paragraph', ({ content }) => [...read(content), plain(' ')]],
   ]);
@@ -194,6 +204,12 @@ function toHref({ attrs }: CanonicalMark, notes: LossNotes): string | null {
   if (url !== null && isWeb && isPlain) return url.href;
   notes.add('A link that is not http or https was left out: only its text was kept');
   return null;
+}
+
+function toImage({ attrs: { assetId, alt } }: CanonicalNode): TextRun | null {
+  if (typeof assetId !== 'string' || !/^[\w-]+$/.test(assetId)) return null;
+  const text = typeof alt === 'string' ? toLine(alt).trim() : '';
+  return { ...plain(text || 'image'), assetId };
 }
 
 /** Trainers see that an image is missing, and its description. */
@@ -249,6 +265,7 @@ function isVisible(inline: Inline): boolean {
 }
 
 function isAlike(one: TextRun, other: TextRun): boolean {
+  if (one.assetId !== undefined || other.assetId !== undefined) return false;
   return one.href === other.href && one.style.join() === other.style.join();
 }
 
@@ -260,7 +277,7 @@ function textOf({ type, text, content }: CanonicalNode): string {
   return nameOf({ type }) === 'hardbreak' ? '\n' : text + content.map(textOf).join('');
 }
 
-function nameOf({ type }: { type: string }): string {
+export function nameOf({ type }: { type: string }): string {
   return type.replaceAll(/[_-]/g, '').toLowerCase();
 }
 
@@ -275,6 +292,10 @@ function toLines(text: string): string {
   return dropTrailing(lines.join('\n').replace(/^\n+/, ''), '\n');
 }
 
+function toLanguage({ attrs: { language } }: CanonicalNode): string {
+  return typeof language === 'string' && /^[\w+#.-]{1,40}$/.test(language) ? language : '';
+}
+
 function toNumber(value: unknown): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 1;
 }
@@ -283,26 +304,6 @@ function toLevel(depth: number): number {
   return Math.min(Math.max(depth, 1), 6);
 }
 
-const maxKinds = 50;
-
-type LossNotes = ReturnType<typeof createLossNotes>;
-
-function createLossNotes() {
-  const times = new Map<string, number>();
-  return {
-    add(sentence: string): void {
-      if (times.has(sentence) || times.size < maxKinds) times.set(sentence, (times.get(sentence) ?? 0) + 1);
-    },
-    /** A sentence for each kind of loss. */
-    list: () => [...times].map(([sentence, count]) => (count === 1 ? sentence : `${sentence} (${count} times)`)),
-  };
-}
-
 function unknownNode({ type }: CanonicalNode): string {
   return `${describeType('node', type)} is unknown: only its text was kept`;
-}
-
-/** Strangers choose the types. */
-function describeType(what: string, type: string): string {
-  return /^\w{1,40}$/.test(type) ? `The ${what} "${type}"` : `A ${what}`;
 }

@@ -98,11 +98,13 @@ function writeBlock(block: Block): string {
     case 'heading':
       return `${'#'.repeat(block.level)} ${writeOneLine(block.inlines)}`;
     case 'list':
-      return block.items.map((item, index) => writeItem(item, block.isOrdered ? `${index + 1}. ` : '- ')).join('\n');
+      return block.items
+        .map((item, index) => writeItem(item, block.isOrdered ? `${block.start + index}. ` : '- '))
+        .join('\n');
     case 'quote':
       return toMarkdown(block.blocks).replaceAll(/^/gm, '> ');
     case 'code':
-      return writeCode(block.text);
+      return writeCode(block);
     case 'rule':
       return '***';
     case 'table':
@@ -114,9 +116,9 @@ function writeItem(blocks: readonly Block[], marker: string): string {
   return marker + toMarkdown(blocks).replaceAll(/\n(?!\n)/g, `\n${' '.repeat(marker.length)}`);
 }
 
-function writeCode(text: string): string {
+function writeCode({ text, language }: { text: string; language: string }): string {
   const fence = fenceFor(text, 3);
-  return `${fence}\n${text}\n${fence}`;
+  return `${fence}${language}\n${text}\n${fence}`;
 }
 
 function writeTable([head = [], ...rows]: readonly Inline[][][]): string {
@@ -145,6 +147,7 @@ function writeOneLine(inlines: readonly Inline[]): string {
 function escapeBegin(line: string): string {
   return line
     .trim()
+    .replaceAll(/ {2,}/g, ' ')
     .replace(/^[-+:]/, '\\$&')
     .replace(/^(\d+)([.)])/, '$1\\$2');
 }
@@ -152,7 +155,8 @@ function escapeBegin(line: string): string {
 const signOfStyle = { bold: '**', italic: '*', strike: '~~', code: '' } as const;
 
 /** Spaces go outside the signs, because signs next to a space inside them mean nothing. */
-function writeRun({ text, style, href }: TextRun): string {
+function writeRun({ text, style, href, assetId }: TextRun): string {
+  if (assetId !== undefined) return `![${escapeText(text)}](asset:${assetId})`;
   const inner = text.trim();
   if (inner === '') return text;
   const begin = text.indexOf(inner);

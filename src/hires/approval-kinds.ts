@@ -44,7 +44,7 @@ export const kinds: Readonly<Record<ApprovalKind, Kind>> = {
       call(proposals.hire, { proposalId, confirmNotFitOverride }, signal, extras),
     async look({ call, listWhole }, { subject: proposalId }, signal) {
       const { status, jobId } = (await call(proposals.get, { proposalId }, signal)).proposal;
-      const all = await listWhole(contracts.list, { jobId }, signal, { keyOf: ({ id }) => id });
+      const all = await listWhole(contracts.list, { jobId }, signal);
       const contract = all.find((one) => one.proposalId === proposalId);
       return { isDone: contract !== undefined || status === 'ACCEPTED', jobId, contractId: contract?.id ?? null };
     },

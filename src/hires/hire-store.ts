@@ -19,10 +19,8 @@ export async function findPosting(tx: Transaction, install: string, jobId: strin
 export async function addPosting(tx: Transaction, posting: Posting): Promise<Posting> {
   const { missing } = posting;
   const added = tx.insertInto('posting').values(posting);
-  return await added
-    .onConflict((conflict) => conflict.columns(['install', 'draftKey']).doUpdateSet({ missing }))
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const noted = added.onConflict((conflict) => conflict.columns(['install', 'draftKey']).doUpdateSet({ missing }));
+  return await noted.returningAll().executeTakeFirstOrThrow();
 }
 
 export async function changePosting(tx: Transaction, posting: Posting): Promise<void> {
@@ -49,10 +47,8 @@ export async function replaceApproval(
 ): Promise<boolean> {
   if (before === undefined) {
     const insert = tx.insertInto('approval').values(approval);
-    const { numInsertedOrUpdatedRows: rows } = await insert
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirstOrThrow();
-    return rows === 1n;
+    const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst();
+    return result.numInsertedOrUpdatedRows === 1n;
   }
   const { install, kind, subject, askedAt, status } = before;
   const same = tx.updateTable('approval').set(approval).where('install', '=', install).where('kind', '=', kind);

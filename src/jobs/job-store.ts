@@ -64,11 +64,8 @@ export async function hurryJobs(
 /** Adds the missing ones among these jobs. The others keep their due time. */
 export async function addJobs(tx: Transaction, kind: JobName, jobs: readonly JobKey[], dueAt: string): Promise<void> {
   for (const part of inParts(jobs)) {
-    await tx
-      .insertInto('job')
-      .values(part.map(({ key, install }) => ({ kind, key, install, dueAt })))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    const insert = tx.insertInto('job').values(part.map(({ key, install }) => ({ kind, key, install, dueAt })));
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
   }
 }
 

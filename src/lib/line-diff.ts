@@ -6,12 +6,6 @@ export interface DiffLine {
   line: string;
 }
 
-const signs = new Map<number, DiffLine['sign']>([
-  [0, ' '],
-  [1, '-'],
-  [-1, '+'],
-]);
-
 /** Longer differences are not compared line by line, because that takes the square of the time. */
 const maxCompared = 2000;
 
@@ -51,7 +45,7 @@ function compare(removed: readonly string[], added: readonly string[]): DiffLine
   if (removed.length === 0 || added.length === 0 || removed.length + added.length > maxCompared) {
     return [...mark('-', removed), ...mark('+', added)];
   }
-  return diff(removed, added).map(([operation, line]) => ({ sign: signs.get(operation) ?? ' ', line }));
+  return diff(removed, added).map(([operation, line]) => ({ sign: ' -+'.at(operation) as DiffLine['sign'], line }));
 }
 
 function mark(sign: DiffLine['sign'], lines: readonly string[]): DiffLine[] {

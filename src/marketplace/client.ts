@@ -97,7 +97,7 @@ export function createClient(options: ClientOptions) {
     operation: One,
     input: Sent<One>,
     signal: AbortSignal,
-    listing: ListingOptions<One>,
+    listing: ListingOptions<One> = {},
   ): Promise<RecordOf<One>[]> {
     const { records, isComplete } = await pages(operation, input, signal, listing);
     if (isComplete) return records;

@@ -12,7 +12,8 @@ export interface Listing<T> {
 }
 
 export interface PageOptions<T> {
-  keyOf: (record: T) => string;
+  /** Its id by default, or the whole record. */
+  keyOf?: (record: T) => string;
   /** The requested number of records. If the only page has as many, there may be more. */
   limit?: number;
   /** Called if another page follows; false leaves the listing incomplete. */
@@ -29,8 +30,9 @@ const maxPages = 1000;
  */
 export async function readPages<T>(
   readPage: (cursor: string | undefined) => Promise<ListingPage<T>>,
-  { keyOf, limit = Number.POSITIVE_INFINITY, wantsMore = () => true, keep = (all) => all }: PageOptions<T>,
+  options: PageOptions<T>,
 ): Promise<Listing<T>> {
+  const { keyOf = idOf, limit = Number.POSITIVE_INFINITY, wantsMore = () => true, keep = (all) => all } = options;
   const records = new Map<string, T>();
   const cursors = new Set<string>();
   let isSteady = true;
@@ -53,6 +55,11 @@ export async function readPages<T>(
     cursors.add(cursor);
   }
   return { records: [...records.values()], isComplete: false };
+}
+
+function idOf(record: unknown): string {
+  const { id = JSON.stringify(record) } = Object(record);
+  return String(id);
 }
 
 /** @returns whether a record was on an earlier page */

@@ -1,9 +1,10 @@
 import type { Reliance } from './compare-openapi.ts';
 import { account, team, tokens } from './contract/account.ts';
+import { changesets } from './contract/changesets.ts';
 import { approvals, contracts, credits, milestones, payments } from './contract/contracts.ts';
 import { updates, webhooks } from './contract/events.ts';
 import { proposals } from './contract/hiring.ts';
-import { manuals, pages, publications, workspaces } from './contract/instructions.ts';
+import { instructions, manuals, pages, permissions, publications, workspaces } from './contract/instructions.ts';
 import { drafts, jobs } from './contract/jobs.ts';
 import { messaging } from './contract/messages.ts';
 import type { Operation } from './contract/operation.ts';
@@ -55,12 +56,19 @@ const ofHires = [
   ...[team.get, team.invite].map(whole),
 ];
 
+const ofManuals = [
+  ...[instructions.capabilities, manuals.create, manuals.tree, manuals.revisions, manuals.restore].map(whole),
+  ...[changesets.validate, changesets.apply, changesets.submit, changesets.list, changesets.get].map(whole),
+  ...[changesets.approve, changesets.reject, changesets.applyStored, publications.create, permissions.list].map(whole),
+];
+
 /** People get in and out without these. */
 const optional: readonly Reliance[] = [
   ...ofHires,
   onRecord(payments.pending, 'payments', {
     reads: ['viewerRole', 'createdAt', 'amountUsd', 'invoiceNumber', 'job.id'],
   }),
+  ...ofManuals,
   { operation: workspaces.list, sends: [], reads: [] },
   onRecord(manuals.list, 'manuals', { sends: [], reads: ['bindings'] }),
   onRecord(manuals.get, 'manual', { reads: ['bindings'] }),

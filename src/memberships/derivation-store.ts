@@ -29,11 +29,8 @@ export interface PendingDerivation {
 /** Marks trainers as waiting to be derived. */
 export async function postponeDerivation(tx: Transaction, waiting: readonly PendingDerivation[]): Promise<void> {
   for (const part of inParts(waiting)) {
-    await tx
-      .insertInto('derivation')
-      .values(part.map(({ install, trainerId }) => ({ install, trainerId })))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    const insert = tx.insertInto('derivation').values(part.map(({ install, trainerId }) => ({ install, trainerId })));
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
   }
 }
 

@@ -180,9 +180,8 @@ export async function recordEndedProjects(
     const others = tx.deleteFrom('leftProject').where('membershipId', '=', membershipId);
     await others.where('project', 'not in', projects).execute();
     if (projects.length === 0) continue;
-    const added = await tx
-      .insertInto('leftProject')
-      .values(projects.map((project) => ({ membershipId, project, dueAt })))
+    const insert = tx.insertInto('leftProject').values(projects.map((project) => ({ membershipId, project, dueAt })));
+    const added = await insert
       .onConflict((conflict) => conflict.doNothing())
       .returning('project')
       .execute();

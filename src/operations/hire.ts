@@ -183,7 +183,7 @@ export const operations = group('hire', {
       out: z.object({ items: z.array(Proposal) }),
       async run({ install, job: jobId }, ctx, { signal }) {
         const { listWhole } = accountOf(ctx, install);
-        const found = await listWhole(jobs.proposals, { jobId, limit: 100 }, signal, { keyOf: ({ id }) => id });
+        const found = await listWhole(jobs.proposals, { jobId, limit: 100 }, signal);
         return { items: found.map(toProposal).sort((one, other) => (other.score ?? -1) - (one.score ?? -1)) };
       },
       show: table(proposalColumns, 'Nobody has proposed to do this job yet.'),

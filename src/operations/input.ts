@@ -19,6 +19,8 @@ export interface Field {
   preset: unknown;
   /** Whether a command line names a file that has it. */
   isFile?: boolean;
+  /** Whether it names a folder. The field has the text of each file by its path. */
+  isFolder?: boolean;
   description: string;
 }
 
@@ -45,7 +47,14 @@ function fieldOf(schema: z.ZodType): Field {
   }
   const field: Field = { type: 'text', isRequired: true, choices: undefined, preset: undefined, description };
   if (schema instanceof z.ZodArray) return toList(field, fieldOf(schema.element as z.ZodType));
-  return { ...field, type: typeOf(schema), choices: choicesOf(schema), isFile: schema.meta()?.['isFile'] === true };
+  const { isFile = false, isFolder = false } = schema.meta() ?? {};
+  return {
+    ...field,
+    type: typeOf(schema),
+    choices: choicesOf(schema),
+    isFile: isFile === true,
+    isFolder: isFolder === true,
+  };
 }
 
 function toList(field: Field, items: Field): Field {

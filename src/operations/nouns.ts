@@ -57,6 +57,8 @@ export const nouns: Readonly<Record<string, Noun>> = {
     about: 'Guidelines for trainers, from the manuals of the marketplace to the projects in the tools',
     load: () => import('./guidelines.ts'),
   },
+  manuals: { about: 'The manuals of your own accounts, as files in a folder', load: () => import('./manuals.ts') },
+  review: { about: 'Changes of manuals that were submitted for review', load: () => import('./review.ts') },
   notifications: {
     about: 'Notifications that were sent to your channels, and a test of the channels',
     load: () => import('./notifications.ts'),

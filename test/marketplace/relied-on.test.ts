@@ -4,9 +4,11 @@ import type { z } from 'zod';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { type Reliance, shapesOf } from '../../src/marketplace/compare-openapi.ts';
 import { team, tokens } from '../../src/marketplace/contract/account.ts';
+import { type ChangesetOperation, changesets } from '../../src/marketplace/contract/changesets.ts';
 import { operations } from '../../src/marketplace/contract/contract.ts';
 import { approvals, contracts, credits, milestones } from '../../src/marketplace/contract/contracts.ts';
 import { proposals } from '../../src/marketplace/contract/hiring.ts';
+import { instructions, manuals, permissions, publications } from '../../src/marketplace/contract/instructions.ts';
 import { drafts, jobs } from '../../src/marketplace/contract/jobs.ts';
 import { toJsonSchema } from '../../src/marketplace/contract/json-schema.ts';
 import { Contract, Grant, Link, Participant } from '../../src/marketplace/contract/platform.ts';
@@ -39,6 +41,17 @@ const usage: UsageEntry = {
 };
 
 /** Calls every operation with all fields that it can send. */
+const bindings = [{ kind: 'JOB', targetId: id, precedence: 0 }] as const;
+const audiences = ['WORKER'] as const;
+/** With every field that some kind of operation has. */
+const operation: Required<ChangesetOperation> = {
+  ...{ kind: 'PATCH_CONTENT', manualId: id, pageId: id, baseRevisionNumber: 1, baseChecksum: 'x' },
+  ops: [{ op: 'replace_node', nodeId: 'n', nodes: [{}], attrs: {} }],
+  ...{ content: {}, confirmReplace: true, clientPageKey: 'x', parentId: null, position: 0, title: 'x' },
+  ...{ audience: 'WORKER', assetId: id },
+};
+const changes = { workspaceId: id, description: 'x', operations: [operation] };
+
 const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.readGrant(signal),
   (source) => source.listLinks(signal),
@@ -76,6 +89,28 @@ const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.call?.(milestones.approve, { milestoneId: id }, signal),
   (source) => source.call?.(credits.topUp, { amountUsd: 20 }, signal),
   (source) => source.call?.(team.get, {}, signal),
+  (source) => source.call?.(instructions.capabilities, {}, signal),
+  (source) =>
+    source.call?.(manuals.create, { workspaceId: id, title: 'x', audience: 'WORKER', bindings: [...bindings] }, signal),
+  (source) => source.call?.(manuals.tree, { manualId: id }, signal),
+  (source) => source.listWhole?.(manuals.revisions, { manualId: id, limit: 1 }, signal, { keyOf: () => '' }),
+  (source) => source.call?.(manuals.restore, { manualId: id, revisionNumber: id }, signal),
+  (source) =>
+    source.call?.(
+      publications.create,
+      { manualId: id, baseRevisionNumber: 1, audiences: [...audiences], note: 'x' },
+      signal,
+    ),
+  (source) => source.listWhole?.(permissions.list, { workspaceId: id }, signal, { keyOf: () => '' }),
+  (source) => source.call?.(changesets.validate, changes, signal),
+  (source) => source.call?.(changesets.apply, changes, signal),
+  (source) => source.call?.(changesets.submit, changes, signal),
+  (source) =>
+    source.listWhole?.(changesets.list, { workspaceId: id, status: 'x', limit: 1 }, signal, { keyOf: () => '' }),
+  (source) => source.call?.(changesets.get, { changesetId: id }, signal),
+  (source) => source.call?.(changesets.approve, { changesetId: id, decisionNote: 'x' }, signal),
+  (source) => source.call?.(changesets.reject, { changesetId: id, decisionNote: 'x' }, signal),
+  (source) => source.call?.(changesets.applyStored, { changesetId: id }, signal),
   (source) => source.call?.(team.invite, { email: 'ada@example.com' }, signal),
 ];
 

@@ -39,9 +39,10 @@ const inputs: Record<string, Input> = {
   budgetsTopUp: { amount: 20 },
 };
 
-/** They find something only in the tests of guidelines, and of hires by an account of one's own. */
+/** They find something only in the tests of guidelines, and of hires and manuals by an account of one's own. */
 const elsewhere: ReadonlySet<string> = new Set([
   ...['guidelinesShow', 'hireJob', 'hireProposals', 'hireProposal', 'milestonesList', 'teamList'],
+  ...['manualsLog', 'manualsPermissions', 'reviewList'],
 ]);
 
 const reads = operations.filter(({ method, id }) => method === 'get' && !elsewhere.has(id));

@@ -27,10 +27,10 @@ export async function openLosingProxy(
     const body = await buffer(request);
     if (fate === 'hanging') return;
     if (fate === 'unsent') return void request.socket.destroy();
-    const { authorization = '', 'content-type': type = 'application/json' } = headers;
+    const { authorization = '', 'content-type': type = 'application/json', 'idempotency-key': key } = headers;
     const sent = await fetch(`${url}${path}`, {
       method,
-      headers: { authorization, 'content-type': type },
+      headers: { authorization, 'content-type': type, ...(key !== undefined && { 'idempotency-key': String(key) }) },
       ...(body.length > 0 && { body }),
     });
     const answered = rewrite(await sent.text());

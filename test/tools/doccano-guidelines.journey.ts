@@ -2,9 +2,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toGuideline } from '../../src/guidelines/to-guideline.ts';
 import { toMarkdown } from '../../src/guidelines/to-text.ts';
+import { sqlite } from '../support/databases.ts';
 import { doccanoAdapter, doccanoPerson } from '../support/doccano-harness.ts';
 import { actAs, type DoccanoSite, makeProject } from '../support/doccano-site.ts';
+import { openEmployerJourney } from '../support/employer-journey.ts';
 import { readablePages } from '../support/guidelines/hostile-pages.ts';
+import { publishFromFiles } from '../support/guidelines/manual-from-files.ts';
 import { openManual } from '../support/guidelines/publish.ts';
 import { harmIn, shownByMarkdown } from '../support/guidelines/read-shown.ts';
 import { type DoccanoServer, doccanoVersion, openDoccano } from './doccano-server.ts';
@@ -49,6 +52,22 @@ describe(`guidelines in doccano ${doccanoVersion}`, () => {
       guideline: '# Cars\n\nEvery car\n\n## Lights\n\nBelow',
       project_type: 'SequenceLabeling',
       resourcetype: 'SequenceLabelingProject',
+    });
+  });
+
+  it('come from a folder of files, and follow at once when they are published', async ({ skip }) => {
+    if (server === null) return skip();
+    const { adapter, project } = await open(server);
+    const settings = { adapter: 'doccano', url: server.url, ...server.admin };
+    const own = { guidelines: true };
+    const journey = await openEmployerJourney(sqlite, { own, tool: { settings, projects: [project, project] } });
+    await journey.pass(60_000);
+    const ben = doccanoPerson('ben.reads');
+    await adapter.addMember(project, ben, signal);
+    const trainer = await actAs(server, { username: ben.email, password: ben.newPassword });
+    await publishFromFiles(journey, async () => {
+      const { guideline } = await trainer.ask<{ guideline: string }>('GET', `/projects/${project}`);
+      return shownByMarkdown(guideline).structuredText.split('\n');
     });
   });
 

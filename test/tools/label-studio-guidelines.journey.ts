@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { toGuideline } from '../../src/guidelines/to-guideline.ts';
 import { toHtml } from '../../src/guidelines/to-text.ts';
+import { sqlite } from '../support/databases.ts';
+import { openEmployerJourney } from '../support/employer-journey.ts';
 import { readablePages } from '../support/guidelines/hostile-pages.ts';
+import { publishFromFiles } from '../support/guidelines/manual-from-files.ts';
 import { openManual } from '../support/guidelines/publish.ts';
 import { harmIn, readHtml } from '../support/guidelines/read-shown.ts';
 import { addProject } from '../support/label-studio/at-work.ts';
@@ -13,6 +16,10 @@ import { type LabelStudioServer, openLabelStudio } from './label-studio-server.t
 
 const server = await openLabelStudio();
 afterAll(() => server?.stop());
+
+interface Shown {
+  expert_instruction: string;
+}
 
 const { signal } = new AbortController();
 
@@ -47,6 +54,22 @@ describe.skipIf(server === null)(`guidelines in Label Studio ${server?.version}`
     await adapter.writeGuidelines?.(project, next, signal);
     expect(await seen()).toMatchObject({
       expert_instruction: '<h1>Cars</h1><p>Every car</p><h2>Lights</h2><p>Below</p>',
+    });
+  });
+
+  it('come from a folder of files, and follow at once when they are published', async () => {
+    const { adapter, project } = await open();
+    const token = await site.personalToken();
+    const settings = { adapter: 'label-studio', url: site.url, token, offboarding: 'delete_user' };
+    const own = { guidelines: true };
+    const journey = await openEmployerJourney(sqlite, { own, tool: { settings, projects: [project, project] } });
+    await journey.pass(60_000);
+    const ben = person(302);
+    await adapter.addMember('1', ben, signal);
+    const session = await site.signIn(ben.email, ben.newPassword ?? '');
+    await publishFromFiles(journey, async () => {
+      const seen = (await session?.call('GET', `/api/projects/${project}/`))?.body as Shown | undefined;
+      return readHtml(seen?.expert_instruction ?? '').structuredText.split('\n');
     });
   });
 

@@ -5,7 +5,7 @@ import type { Context, Storage } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { isCompressed } from '../../lib/http-server.ts';
-import { answer, checkInput, fromTexts } from '../../operations/input.ts';
+import { answer, checkInput, fieldsOf, fromTexts } from '../../operations/input.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import { createHostCheck } from '../console/request.ts';
 import type { Operator, RefusedToken, SharedWithApi } from '../console/sign-in.ts';
@@ -117,7 +117,10 @@ function serve(
     const input = {
       params: checkTexts(operation.params, request.params as Record<string, string>),
       query: checkTexts(operation.query, readQuery(request)),
-      body: operation.body === undefined ? {} : checkInput(operation.body, await readJson(request)),
+      body:
+        operation.body === undefined
+          ? {}
+          : checkInput(operation.body, await readJson(request, limitOf(operation.body))),
     };
     const by = { actor: name, at: toInstant(ctx.clock.now()), origin: `api ${request.ip}` };
     const signal = signalFor(operation, response, stopping);
@@ -155,14 +158,19 @@ function readQuery(request: Request): Record<string, string> {
 }
 
 const bodyBytes = 256 * 1024;
+const folderBytes = 32 * 1024 * 1024;
+
+function limitOf(body: z.ZodType): number {
+  return [...fieldsOf(body).values()].some(({ isFolder }) => isFolder) ? folderBytes : bodyBytes;
+}
 
 /** @returns an empty object if there is no body */
-async function readJson(request: Request): Promise<unknown> {
+async function readJson(request: Request, limit: number): Promise<unknown> {
   if (!hasBody(request)) return {};
   if (!request.is('application/json') || isCompressed(request.headers['content-encoding'])) {
     throw new AppError('unsupported_media_type', 'Send application/json in UTF-8, not compressed');
   }
-  const text = await rawBody(request, { limit: bodyBytes, encoding: 'utf-8' });
+  const text = await rawBody(request, { limit, encoding: 'utf-8' });
   try {
     return JSON.parse(text);
   } catch {

@@ -28,7 +28,7 @@ const Manual = z.object({
 });
 export type Manual = z.infer<typeof Manual>;
 
-const TreePage = z.object({
+export const TreePage = z.object({
   pageId: Id,
   title: Text,
   parentId: NullableId,
@@ -39,6 +39,7 @@ const TreePage = z.object({
   archived: lenient(z.boolean()),
   children: lenient(z.array(Anything)),
 });
+export type TreePage = z.output<typeof TreePage>;
 
 export const ManifestPage = z.object({
   pageId: Id,

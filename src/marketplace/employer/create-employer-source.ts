@@ -54,7 +54,7 @@ export function createEmployerSource({ links, ...options }: ClientOptions & { li
     readPublications: (jobIds, signal) => readPublications(client, jobIds, signal),
 
     async listPendingPayments(signal) {
-      const pending = await listWhole(payments.pending, {}, signal, { keyOf });
+      const pending = await listWhole(payments.pending, {}, signal);
       return toPending(pending, await listLinks(signal), new URL(baseUrl).origin);
     },
 
@@ -71,7 +71,7 @@ export function createEmployerSource({ links, ...options }: ClientOptions & { li
     call,
     listWhole,
     async listTokens(signal) {
-      const all = await listWhole(tokens.list, {}, signal, { keyOf });
+      const all = await listWhole(tokens.list, {}, signal);
       return all.map((token) => toRecord(token, clock.now()));
     },
     findDeviations: async (signal) => compareOpenapi(await call(openapi.get, {}, signal), ofEmployer),
@@ -79,12 +79,10 @@ export function createEmployerSource({ links, ...options }: ClientOptions & { li
   };
 }
 
-const keyOf = ({ id }: { id: string }) => id;
-
 /** A webhook cannot be changed, and cannot resend. */
 function webhookCalls({ call, listWhole }: Client) {
   return {
-    listEndpoints: async (signal) => await listWhole(webhooks.list, {}, signal, { keyOf }),
+    listEndpoints: async (signal) => await listWhole(webhooks.list, {}, signal),
     readEndpoint: async (webhookId, signal) => (await call(webhooks.get, { webhookId }, signal)).webhook,
     async createEndpoint(wanted, signal) {
       const { webhook: endpoint, secret } = await call(webhooks.create, { ...wanted }, signal);

@@ -58,7 +58,7 @@ async function listOfJob(
 ): Promise<Listing<Contract> | AppError> {
   const operation = { ...contractList, purpose: `list the contracts of the job ${jobId}` };
   try {
-    return await pages(operation, { jobId, status }, signal, { keyOf: ({ id }) => id, wantsMore, keep });
+    return await pages(operation, { jobId, status }, signal, { wantsMore, keep });
   } catch (error) {
     if (error instanceof AppError && refusalsOfJob.has(error.code)) return error;
     throw error;

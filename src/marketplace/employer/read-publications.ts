@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Client } from '../client.ts';
-import { type ManifestPage, type Manual, manuals, pages, publications, workspaces } from '../contract/instructions.ts';
+import { type ManifestPage, type Manual, manuals, pages, publications } from '../contract/instructions.ts';
+import { listManuals } from '../list-manuals.ts';
 import type { Publication, PublishedPage } from '../source-records.ts';
 
 const audience = 'WORKER';
@@ -47,23 +48,12 @@ async function bindingsOf({ call }: Client, { id: manualId, bindings }: Manual, 
   return (await call(manuals.get, { manualId }, signal)).manual.bindings ?? [];
 }
 
-async function listManuals({ listWhole }: Client, signal: AbortSignal): Promise<Manual[]> {
-  const keyOf = ({ id }: { id: string }) => id;
-  const found: Manual[] = [];
-  for (const { id: workspaceId } of await listWhole(workspaces.list, {}, signal, { keyOf })) {
-    found.push(...(await listWhole(manuals.list, { workspaceId }, signal, { keyOf })));
-  }
-  return found;
-}
-
 /**
  * The newest publication of a manual for trainers; null if there is none. Pages are requested by the revision in the
  * manifest, and an answer of another revision is refused, so that no draft gets out.
  */
 async function readPublication(client: Client, manualId: string, signal: AbortSignal): Promise<Publication | null> {
-  const all = await client.listWhole(publications.list, { manualId }, signal, {
-    keyOf: ({ publicationNumber }) => String(publicationNumber),
-  });
+  const all = await client.listWhole(publications.list, { manualId }, signal);
   const ours = all.filter(({ audiences }) => audiences.includes(audience));
   if (ours.length === 0) return null;
   const publicationNumber = Math.max(...ours.map((one) => one.publicationNumber));

@@ -23,13 +23,11 @@ export function createPlatformSource(options: ClientOptions): PlatformSource {
     clockDriftMs: client.clockDriftMs,
   };
 }
-
-const keyOf = ({ id }: { id: string }) => id;
 /** If an attempt had no answer and the next finds nothing, the first deleted it. */
 const doneBefore = { code: 'not_found', answer: () => undefined } as const;
 
 function linkCalls({ call, listWhole }: Client) {
-  const listLinks = async (signal: AbortSignal) => await listWhole(projectLinks.list, {}, signal, { keyOf });
+  const listLinks = async (signal: AbortSignal) => await listWhole(projectLinks.list, {}, signal);
   return {
     listLinks,
     readLink: async (linkId, signal) => (await call(projectLinks.get, { linkId }, signal)).projectLink,
@@ -53,7 +51,7 @@ const limit = 200;
 function contractCalls({ call, pages, listWhole }: Client) {
   return {
     async listContracts({ status, projectLinkId, wantsMore, keep }, signal) {
-      const listing = { keyOf, limit, wantsMore, keep };
+      const listing = { limit, wantsMore, keep };
       const input = { status, limit, projectLinkId };
       const { records: contracts, isComplete } = await pages(platformContracts.list, input, signal, listing);
       return { contracts, isComplete };
@@ -84,7 +82,7 @@ function contractCalls({ call, pages, listWhole }: Client) {
 function endpointCalls({ call, listWhole }: Client) {
   return {
     listEventTypes: async () => platformEventTypes,
-    listEndpoints: async (signal) => await listWhole(webhookEndpoints.list, {}, signal, { keyOf }),
+    listEndpoints: async (signal) => await listWhole(webhookEndpoints.list, {}, signal),
     readEndpoint: async (endpointId, signal) =>
       (await call(webhookEndpoints.get, { endpointId }, signal)).webhookEndpoint,
     async createEndpoint(wanted, signal) {

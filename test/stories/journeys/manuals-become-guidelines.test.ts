@@ -5,6 +5,7 @@ import {
   guidelineTools,
   openGuidelineJourney,
 } from '../../support/guidelines/guideline-journey.ts';
+import { publishFromFiles } from '../../support/guidelines/manual-from-files.ts';
 import { describeAnyDialect, isThorough } from '../../support/tries.ts';
 
 /** For what the marketplace or the installs decide, and not the tool: all of them where all is tried. */
@@ -39,6 +40,11 @@ describeAnyDialect('the manual of a job', (dialect) => {
         { actor: 'gangway', origin: 'schedule', before: null, after: `publication 1 of the manual ${manual.id}` },
         { after: `publication 2 of the manual ${manual.id}` },
       ]);
+    });
+
+    it('comes from a folder of files, and follows at once when it is published', async () => {
+      const journey = await open();
+      await publishFromFiles(journey, () => journey.tool.shown(journey.signs.project));
     });
 
     it('is not written over what was edited in the tool, unless an operator says so', async () => {

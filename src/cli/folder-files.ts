@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { AppError } from '../domain/errors.ts';
+
+/** What to write by its path, with `/` between folders; null to delete it. */
+export type FilesToWrite = Readonly<Record<string, string | null>>;
+
+const maxFiles = 5000;
+const maxBytes = 32 * 1024 * 1024;
+
+/**
+ * The Markdown and JSON files in a folder and below it. Hidden files and links are left out.
+ *
+ * @returns the texts by their path; none if there is no such folder yet
+ * @throws AppError `invalid` if they are too many or too large, or not UTF-8
+ */
+export function readFolder(folder: string): Record<string, string> {
+  const names = existsSync(folder) ? listFiles(folder) : [];
+  if (names.length > maxFiles) throw new AppError('invalid', `${folder} has more than ${maxFiles} files`);
+  let bytes = 0;
+  const texts = names.map((name) => {
+    const content = readFileSync(path.join(folder, name));
+    bytes += content.length;
+    if (bytes > maxBytes) throw new AppError('invalid', `The files in ${folder} have more than 32 MiB`);
+    if (!isUtf8(content)) throw new AppError('invalid', `${path.join(folder, name)} is not UTF-8; save it as UTF-8`);
+    return [name.split(path.sep).join('/'), content.toString('utf8')];
+  });
+  return Object.fromEntries(texts);
+}
+
+function listFiles(folder: string, below = ''): string[] {
+  return readdirSync(path.join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    const name = path.join(below, entry.name);
+    if (entry.name.startsWith('.')) return [];
+    if (entry.isDirectory()) return listFiles(folder, name);
+    return entry.isFile() && /\.(md|json)$/.test(entry.name) ? [name] : [];
+  });
+}
+
+/** @throws AppError `invalid` for a path that leads out of the folder, also by a link, before anything is written */
+export function writeFolder(folder: string, files: FilesToWrite): void {
+  for (const name of Object.keys(files)) requireInside(folder, name);
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    if (text === null) rmSync(file, { force: true });
+    else writeFileSync(file, text);
+  }
+}
+
+function requireInside(folder: string, name: string): void {
+  const parts = name.split('/');
+  const isPlain = parts.every((part) => part !== '' && !part.startsWith('.') && !/[\\\p{Cc}]/u.test(part));
+  const isLink = parts.some((_, index) =>
+    lstatSync(path.join(folder, ...parts.slice(0, index + 1)), { throwIfNoEntry: false })?.isSymbolicLink(),
+  );
+  if (!isPlain || isLink || !/\.(md|json)$/.test(name)) {
+    throw new AppError('invalid', `Nothing was written: ${JSON.stringify(name)} leads out of ${folder}`);
+  }
+}
