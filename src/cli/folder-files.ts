@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../domain/errors.ts';
 
@@ -16,7 +16,7 @@ const maxBytes = 32 * 1024 * 1024;
  * @throws AppError `invalid` if they are too many or too large, or not UTF-8
  */
 export function readFolder(folder: string): Record<string, string> {
-  const names = existsSync(folder) ? listFiles(folder) : [];
+  const names = lstatSync(folder, { throwIfNoEntry: false }) === undefined ? [] : listFiles(folder);
   if (names.length > maxFiles) throw new AppError('invalid', `${folder} has more than ${maxFiles} files`);
   let bytes = 0;
   const texts = names.map((name) => {
@@ -45,7 +45,10 @@ export function writeFolder(folder: string, files: FilesToWrite): void {
     const file = path.join(folder, name);
     mkdirSync(path.dirname(file), { recursive: true });
     if (text === null) rmSync(file, { force: true });
-    else writeFileSync(file, text);
+    else {
+      writeFileSync(`${file}.part`, text);
+      renameSync(`${file}.part`, file);
+    }
   }
 }
 

@@ -149,7 +149,8 @@ function readBody(body: string): Piece[] {
     const piece = toPiece(node);
     const [lost] = piece.losses;
     if (lost === undefined) return piece;
-    throw new AppError('invalid', `A page cannot keep “${lettersOf(node).slice(0, 40)}”: ${lost}`);
+    const why = piece.markdown === keep(node).markdown ? 'It is empty, too deep or too long' : lost;
+    throw new AppError('invalid', `A page cannot keep “${lettersOf(node).slice(0, 40)}”. ${why}`);
   });
 }
 

@@ -17,7 +17,7 @@ const keptPattern = /^<!-- kept: .*-->$/;
 export const separator = '<!-- -->';
 
 // HTML in a page is its text.
-const parser = new MarkdownIt('commonmark', { html: false, maxNesting: 40 }).enable(['table', 'strikethrough']);
+const parser = new MarkdownIt('commonmark', { html: false, maxNesting: 100 }).enable(['table', 'strikethrough']);
 
 const containers: Record<string, (token: Token) => PageNode> = {
   paragraph: () => ({ type: 'paragraph' }),

@@ -56,7 +56,7 @@ const answered = {
   isPersonal: true,
   args: ['folder'],
   out: Answer,
-  show: ({ manuals: all }: z.output<typeof Answer>) => all.map(sayPushed).join('\n') || 'The folder has no manual.',
+  show: ({ manuals: all }: z.output<typeof Answer>) => all.map(sayPushed).join('\n'),
   problems: ({ manuals: all }: z.output<typeof Answer>) => all.flatMap(({ conflicts }) => conflicts),
   status({ manuals: all }: z.output<typeof Answer>) {
     if (all.some(({ conflicts }) => conflicts.length > 0)) return 3;
@@ -78,6 +78,7 @@ async function push(ctx: OperationContext, { by, signal }: Call, input: z.output
   const mode = dryRun ? 'check' : acting;
   const account = accountOf(ctx, install);
   const folders = readManuals(input.folder);
+  if (folders.length === 0) throw new AppError('invalid', 'There is no manual.json: pull, or make one with a title');
   const options: PushOptions = { mode, note, replaces: input.replace, spell: await readSpelling(account, signal) };
   if (mode !== 'check') await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'manuals push', install));
   const pushed: (PushedManual & { files: Pushed['files'] })[] = [];

@@ -270,6 +270,10 @@ describe('gangway manuals', { timeout: 60_000 }, () => {
     expect(await manuals()).toEqual([]);
   });
 
+  it('refuses a folder without a manual, such as a misspelt one', async () => {
+    expect(await run('manuals', 'push', `${folder}x`, '--dry-run')).toMatchObject(refused('There is no manual.json'));
+  });
+
   it('names two files with the same id, and an asset that is not there', async () => {
     await push();
     write('ws/signs/copy.md', text('ws/signs/intro.md'));
