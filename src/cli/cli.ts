@@ -56,8 +56,7 @@ const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
   'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', openCommand, doctorCommand],
   People: ['members', 'access', 'explain', 'plans', 'drift', 'retire', 'forget'],
   Hiring: ['hire', 'milestones', 'team'],
-  Manuals: ['manuals', 'review'],
-  Work: ['contracts', 'usage', 'budgets', 'guidelines'],
+  Work: ['contracts', 'usage', 'budgets', 'guidelines', 'manuals', 'review'],
   Marketplace: [
     ...['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', 'marketplace'],
     sandboxCommand,

@@ -10,16 +10,17 @@ const maxFiles = 5000;
 const maxBytes = 32 * 1024 * 1024;
 
 /**
- * The Markdown and JSON files in a folder and below it. Hidden files and links are left out.
+ * The Markdown and JSON files in a folder and below it. Hidden files are left out.
  *
  * @returns the texts by their path; none if there is no such folder yet
- * @throws AppError `invalid` if they are too many or too large, or not UTF-8
+ * @throws AppError `invalid` if they are too many or too large, or for a name or a link that cannot be kept
  */
 export function readFolder(folder: string): Record<string, string> {
   const names = lstatSync(folder, { throwIfNoEntry: false }) === undefined ? [] : listFiles(folder);
   if (names.length > maxFiles) throw new AppError('invalid', `${folder} has more than ${maxFiles} files`);
   let bytes = 0;
   const texts = names.map((name) => {
+    requireInside(folder, name.split(path.sep).join('/'));
     const content = readFileSync(path.join(folder, name));
     bytes += content.length;
     if (bytes > maxBytes) throw new AppError('invalid', `The files in ${folder} have more than 32 MiB`);
@@ -34,14 +35,26 @@ function listFiles(folder: string, below = ''): string[] {
     const name = path.join(below, entry.name);
     if (entry.name.startsWith('.')) return [];
     if (entry.isDirectory()) return listFiles(folder, name);
-    return entry.isFile() && /\.(md|json)$/.test(entry.name) ? [name] : [];
+    // A page without its file would be archived.
+    if (entry.isSymbolicLink())
+      throw new AppError('invalid', `${path.join(folder, name)} is a link. Put the file there`);
+    return /\.(md|json)$/i.test(entry.name) ? [name] : [];
   });
 }
 
-/** @throws AppError `invalid` for a path that leads out of the folder, also by a link, before anything is written */
-export function writeFolder(folder: string, files: FilesToWrite): void {
+/**
+ * Writes what has changed, and leaves alone what was edited since it was read.
+ *
+ * @param read what `readFolder` gave
+ * @throws AppError `invalid` for a path that leads out of the folder, also by a link, before anything is written; `conflict`
+ * for files that were edited meanwhile, when the others are written
+ */
+export function writeFolder(folder: string, files: FilesToWrite, read: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(files)) requireInside(folder, name);
-  for (const [name, text] of Object.entries(files)) {
+  const changed = Object.entries(files).filter(([name, text]) => text !== (read[name] ?? null));
+  const now = readFolder(folder);
+  const edited = changed.map(([name]) => name).filter((name) => now[name] !== read[name]);
+  for (const [name, text] of changed.filter(([one]) => !edited.includes(one))) {
     const file = path.join(folder, name);
     mkdirSync(path.dirname(file), { recursive: true });
     if (text === null) rmSync(file, { force: true });
@@ -50,6 +63,11 @@ export function writeFolder(folder: string, files: FilesToWrite): void {
       renameSync(`${file}.part`, file);
     }
   }
+  if (edited.length === 0) return;
+  throw new AppError(
+    'conflict',
+    `Edited meanwhile, and left as they are: ${edited.join(', ')}. Run gangway manuals pull`,
+  );
 }
 
 function requireInside(folder: string, name: string): void {
@@ -59,6 +77,6 @@ function requireInside(folder: string, name: string): void {
     lstatSync(path.join(folder, ...parts.slice(0, index + 1)), { throwIfNoEntry: false })?.isSymbolicLink(),
   );
   if (!isPlain || isLink || !/\.(md|json)$/.test(name)) {
-    throw new AppError('invalid', `Nothing was written: ${JSON.stringify(name)} leads out of ${folder}`);
+    throw new AppError('invalid', `${JSON.stringify(name)} is no name of a page, or leads out of ${folder}`);
   }
 }

@@ -75,11 +75,13 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const session = createSession(terminal, command);
     const texts = readTexts(command, operation.args, [...fields.keys()]);
     let folder: string | undefined;
+    let read: Record<string, string> = {};
     for (const [field, { isFile, isFolder }] of fields) {
       if (isFile) texts[field] = readSmallFile(String(texts[field]), process.cwd());
       if (!isFolder) continue;
       folder = path.resolve(String(texts[field]));
-      texts[field] = readFolder(folder) as unknown as string;
+      read = readFolder(folder);
+      texts[field] = read as unknown as string;
     }
     const input = toInput(operation, texts, session);
     await openAsk(session, operation, input, async (ask) => {
@@ -89,7 +91,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
         answer = await ask.answer(operation, { ...input, set });
         set = await askPerson(session, operation, answer);
       }
-      if (folder !== undefined) writeFolder(folder, (answer as { files: FilesToWrite }).files);
+      if (folder !== undefined) writeFolder(folder, (answer as { files: FilesToWrite }).files, read);
       const status = printAnswer(terminal, operation, answer, output, input);
       if (status !== 0) throw new Ending(status);
     });

@@ -103,7 +103,10 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
     ['paragraph', ({ content }) => toParagraph(inlinesOf(content))],
     ['heading', ({ attrs, content }) => toHeading(toLevel(depth + toNumber(attrs['level'])), inlinesOf(content))],
     ['blockquote', ({ content }) => toQuote(readBlocks(content))],
-    ['codeblock', (node) => [{ of: 'code', text: toLines(textOf(node)), language: toLanguage(node) }]],
+    [
+      'codeblock',
+      (node) => [{ of: 'code', text: depth === 0 ? textOf(node) : toLines(textOf(node)), language: toLanguage(node) }],
+    ],
     ['horizontalrule', () => [{ of: 'rule' }]],
     ['bulletlist', (node) => toList(node, false)],
     ['orderedlist', (node) => toList(node, true)],
@@ -115,7 +118,7 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
 
   function toList({ attrs, content }: CanonicalNode, isOrdered: boolean): Block[] {
     const items = content.map((item) => readBlocks([item])).filter((blocks) => blocks.length > 0);
-    return items.length === 0 ? [] : [{ of: 'list', isOrdered, start: toNumber(attrs['start']), items }];
+    return items.length === 0 ? [] : [{ of: 'list', isOrdered, start: toStart(attrs['start']), items }];
   }
 
   function readBlocks(nodes: readonly CanonicalNode[]): Block[] {
@@ -294,6 +297,12 @@ function toLines(text: string): string {
 
 function toLanguage({ attrs: { language } }: CanonicalNode): string {
   return typeof language === 'string' && /^[\w+#.-]{1,40}$/.test(language) ? language : '';
+}
+
+/** Markdown knows no number of more than nine digits, to the last item. */
+function toStart(value: unknown): number {
+  const start = toNumber(value);
+  return start < 900_000_000 ? start : 1;
 }
 
 function toNumber(value: unknown): number {

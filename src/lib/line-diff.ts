@@ -10,7 +10,7 @@ export interface DiffLine {
 const maxCompared = 2000;
 
 /** The changes, line by line, that turn the first text into the second. */
-export function diffLines(first: readonly string[], second: readonly string[]): DiffLine[] {
+export function diffLines(first: readonly string[], second: readonly string[], most = maxCompared): DiffLine[] {
   const before = countAlike(first, second);
   const [restOfFirst, restOfSecond] = [first.slice(before), second.slice(before)];
   const after = countAlike(restOfFirst.toReversed(), restOfSecond.toReversed());
@@ -18,7 +18,7 @@ export function diffLines(first: readonly string[], second: readonly string[]): 
   const added = restOfSecond.slice(0, restOfSecond.length - after);
   return [
     ...mark(' ', first.slice(0, before)),
-    ...compare(removed, added),
+    ...compare(removed, added, most),
     ...mark(' ', first.slice(first.length - after)),
   ];
 }
@@ -41,8 +41,8 @@ function countAlike(one: readonly string[], other: readonly string[]): number {
   return differs === -1 ? one.length : differs;
 }
 
-function compare(removed: readonly string[], added: readonly string[]): DiffLine[] {
-  if (removed.length === 0 || added.length === 0 || removed.length + added.length > maxCompared) {
+function compare(removed: readonly string[], added: readonly string[], most: number): DiffLine[] {
+  if (removed.length === 0 || added.length === 0 || removed.length + added.length > most) {
     return [...mark('-', removed), ...mark('+', added)];
   }
   return diff(removed, added).map(([operation, line]) => ({ sign: ' -+'.at(operation) as DiffLine['sign'], line }));

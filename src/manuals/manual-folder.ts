@@ -27,49 +27,87 @@ export interface LocalPage {
 export interface ManualFolder extends ManualFile {
   folder: string;
   local: LocalPage[];
-  /** All its other files, by their names. */
-  names: string[];
+  /** The JSON files of pages, by their names. */
+  beside: Map<string, Beside>;
+  /** The files with the marketplace's version of a page, which wait to be merged. */
+  unmerged: string[];
 }
 
-/** The end of the name of a file with the marketplace's version of a page, which waits to be merged. */
 export const theirs = '.theirs.md';
 
 export function sayUnmerged(name: string): string {
-  return `${name} is the version of the marketplace. Merge it into the page beside it, and delete that file`;
+  const page = name.replace(theirs, '.md');
+  return `${page} was edited here and at the marketplace. Merge ${name} into it, and delete that file`;
 }
 
 /** The manuals in a folder. @throws AppError `invalid`, with the name of the file */
 export function readManuals(files: Files): ManualFolder[] {
   const all = Object.keys(files).sort();
-  return all
-    .filter((name) => path.posix.basename(name) === 'manual.json')
-    .map((name) => {
-      const folder = path.posix.dirname(name);
-      const names = all.filter((one) => one !== name && (folder === '.' || one.startsWith(`${folder}/`)));
-      const ofPages = names.filter((one) => one.endsWith('.md') && !one.endsWith(theirs));
-      const jsons = names
-        .filter((one) => one.endsWith('.json'))
-        .map((one) => check(Beside, one, () => JSON.parse(files[one] ?? '')));
-      const contents = new Map(jsons.map(({ id, content }) => [id, content]));
-      const local = ofPages.map((one) => readPage(one, files[one] ?? '', contents));
-      return { ...check(ManualFile, name, () => JSON.parse(files[name] ?? '')), folder, local, names };
-    });
+  const names = all.filter((name) => path.posix.basename(name) === 'manual.json');
+  const folders = names.map((name) => path.posix.dirname(name));
+  const isIn = (folder: string, name: string) => folder === '.' || name.startsWith(`${folder}/`);
+  const read = folders.map((folder, index) => {
+    const inner = folders.filter((one) => one !== folder && isIn(folder, one));
+    const own = all.filter((name) => isIn(folder, name) && !inner.some((one) => isIn(one, name)));
+    return {
+      ...check(ManualFile, names[index] ?? '', () => JSON.parse(files[names[index] ?? ''] ?? '')),
+      ...readPages(folder, own, files),
+    };
+  });
+  const ids = read.flatMap(({ id }) => id ?? []);
+  const twice = read.find(({ id }) => id !== undefined && ids.indexOf(id) !== ids.lastIndexOf(id));
+  if (twice === undefined) return read;
+  throw new AppError('invalid', `${twice.folder}/manual.json: Another folder has this id. Remove it for a new manual`);
 }
 
-function readPage(file: string, given: string, contents: ReadonlyMap<string | undefined, unknown>): LocalPage {
+function readPages(folder: string, names: readonly string[], files: Files) {
+  const jsons = names
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => [name, readBeside(files[name] ?? '')] as const);
+  const beside = new Map(jsons.flatMap(([name, read]) => (read === undefined ? [] : [[name, read] as const])));
+  const contents = new Map([...beside.values()].map((one) => [one.id, one]));
+  const [unmerged, own] = [true, false].map((is) =>
+    names.filter((name) => name.endsWith('.md') && name.endsWith(theirs) === is),
+  );
+  const local = (own ?? []).map((name) =>
+    readPage(name, files[name] ?? '', contents, beside.get(`${name.slice(0, -3)}.json`)),
+  );
+  const ids = local.flatMap(({ front }) => front.id ?? []);
+  const twice = local.find(
+    ({ front }) => front.id !== undefined && ids.indexOf(front.id) !== ids.lastIndexOf(front.id),
+  );
+  if (twice === undefined) return { folder, local, beside, unmerged: unmerged ?? [] };
+  throw new AppError('invalid', `${twice.path}.md: Another file has this id. Remove it for a new page`);
+}
+
+/** Undefined for another JSON file, and for one that was not written wholly. */
+function readBeside(text: string): Beside | undefined {
+  try {
+    return Beside.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function readPage(
+  file: string,
+  given: string,
+  known: ReadonlyMap<string, Beside>,
+  beside: Beside | undefined,
+): LocalPage {
   const text = stripBom(given).replaceAll('\r\n', '\n');
   const [, head = '', body = text] = /^---\n(.*?)\n---(?:\n(.*))?$/s.exec(text) ?? [];
   const front = check(Front, file, () => parse(head, { maxAliasCount: 0 }) ?? {});
   const { dir: above, name } = path.posix.parse(file);
   if (name === 'manual') throw new AppError('invalid', `${file}: Only manual.json has this name. Rename the page`);
+  if (front.id === undefined && beside !== undefined) {
+    throw new AppError('invalid', `${file}: Put back “id: ${beside.id}”, or delete its JSON to make a new page`);
+  }
+  const { revision, content } = known.get(front.id ?? '') ?? {};
   const { title = name } = front;
   const place = { path: path.posix.join(above, name), above: above || '.' };
-  return {
-    ...place,
-    front: { ...front, title },
-    body: body.replace(/^(\s*\n)+/, '').trimEnd(),
-    before: contents.get(front.id),
-  };
+  const before = revision === front.revision ? content : undefined;
+  return { ...place, front: { ...front, title }, body: body.replace(/^(\s*\n)+/, '').trimEnd(), before };
 }
 
 /** The file of a page. */
@@ -78,8 +116,8 @@ export function writePage(front: LocalPage['front'], body: string): string {
 }
 
 /** What Markdown cannot say of a page, kept beside it. */
-export function writeBeside(id: string, content: unknown): string {
-  return toJson({ id, content, losses: writeMarkdown(content).losses });
+export function writeBeside(id: string, revision: number, content: unknown): string {
+  return toJson({ id, revision, content, losses: writeMarkdown(content).losses });
 }
 
 export function toJson(value: unknown): string {

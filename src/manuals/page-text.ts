@@ -9,6 +9,9 @@ import { kept, type PageNode, parseMarkdown, separator } from './parse-markdown.
 
 /** Pages as Markdown, and what an edited Markdown makes of a page. */
 
+/** More than a page may have (spec: the capabilities). */
+const mostParts = 20_000;
+
 /** A node of a page, and how it is written. Nodes that are written alike say the same. */
 interface Piece {
   node: PageNode;
@@ -117,6 +120,7 @@ export function editPage(before: unknown, body: string, seed = '', spell: Spell 
   const lines = diffLines(
     pieces.map(({ markdown }) => markdown),
     wanted.map(({ markdown }) => markdown),
+    mostParts,
   );
   if (before !== undefined && lines.every(({ sign }) => sign === ' ')) return null;
   const { next, gone } = follow(lines, pieces, wanted, (node, place) => {
@@ -194,7 +198,10 @@ function follow(
 
 function requireNode(piece: Piece | undefined): PageNode {
   if (piece !== undefined && piece.node.type !== kept) return piece.node;
-  throw new AppError('invalid', `The page has nothing that ${piece?.markdown} stands for. Remove it`);
+  throw new AppError(
+    'invalid',
+    `The page has nothing here that ${piece?.markdown} stands for. It cannot be moved or copied`,
+  );
 }
 
 /** @returns null if a node without an id would be changed, or be the place of a new one */

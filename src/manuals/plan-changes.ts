@@ -28,26 +28,36 @@ export interface PlanOptions {
  */
 export function planChanges(manual: ManualFolder, options: PlanOptions): Change[] {
   const { pages, local, folder } = manual;
-  const known = new Map(pages.map((page) => [page.pageId, page]));
-  const byPath = new Map(local.map((page) => [page.path, page]));
-  const ids = local.flatMap(({ front }) => front.id ?? []);
-  const changes = local.flatMap((page) => {
-    const { id } = page.front;
-    const parent = byPath.get(page.above);
-    if (parent === undefined && page.above !== folder) throw fault(page, `There is no page ${page.above}.md`);
-    const parentId = parent === undefined ? null : (parent.front.id ?? `new:${hash('sha256', parent.path)}`);
-    if (id === undefined) return [createOf(manual, page, parentId, options.spell)];
-    const before = known.get(id);
-    if (before === undefined) throw fault(page, `The manual has no page ${id}. Pull, or remove the id for a new page`);
-    if (ids.indexOf(id) !== ids.lastIndexOf(id))
-      throw fault(page, 'Another file has this id. Remove it for a new page');
-    return changesOf(page, before, parentId, options);
-  });
-  const gone = pages.filter(({ pageId, isArchived }) => !isArchived && !ids.includes(pageId));
-  return [
-    ...changes,
-    ...gone.map((page) => toChange(page.title, 'archive', { kind: 'ARCHIVE_PAGE', ...baseOf(page) })),
-  ];
+  const fresh = local.filter(({ front }) => front.id === undefined);
+  const twin = fresh.find((page) => fresh.some((one) => one !== page && isAlike(one, page)));
+  if (twin !== undefined) throw fault(twin, 'Another new page beside it has the same title');
+  const ids = new Set(local.map(({ front }) => front.id));
+  const gone = pages.filter(({ pageId, isArchived }) => !isArchived && !ids.has(pageId));
+  const archived = gone.map((page) => toChange(page.title, 'archive', { kind: 'ARCHIVE_PAGE', ...baseOf(page) }));
+  const all = [...local.flatMap((page) => changesTo(manual, page, options)), ...archived];
+  if (all.length <= mostChanges) return all;
+  throw new AppError(
+    'invalid',
+    `${folder}: ${all.length} changes are more than ${mostChanges}. Push some of them first`,
+  );
+}
+
+/** The marketplace takes so many at once. */
+const mostChanges = 500;
+
+function isAlike(one: LocalPage, other: LocalPage): boolean {
+  return one.front.title === other.front.title && one.above === other.above;
+}
+
+function changesTo(manual: ManualFolder, page: LocalPage, options: PlanOptions): Change[] {
+  const { id } = page.front;
+  const parent = manual.local.find((one) => one.path === page.above);
+  if (parent === undefined && page.above !== manual.folder) throw fault(page, `There is no page ${page.above}.md`);
+  const parentId = parent === undefined ? null : (parent.front.id ?? `new:${hash('sha256', parent.path)}`);
+  if (id === undefined) return [createOf(manual, page, parentId, options.spell)];
+  const before = manual.pages.find(({ pageId }) => pageId === id);
+  if (before !== undefined) return changesOf(page, before, parentId, options);
+  throw fault(page, `The manual has no page ${id}. Pull, or remove the id for a new page`);
 }
 
 function toChange(page: string, says: string, operation: ChangesetOperation): Change {

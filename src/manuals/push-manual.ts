@@ -6,7 +6,7 @@ import type { Sent } from '../marketplace/contract/operation.ts';
 import { conflictCodes, type Reason, refusals } from '../marketplace/contract/refusals.ts';
 import { detailsOf, reasonOf } from '../marketplace/refusal.ts';
 import type { Account } from '../marketplace/source.ts';
-import { type ManualFolder, sayUnmerged, theirs } from './manual-folder.ts';
+import { type Files, type ManualFolder, readManuals } from './manual-folder.ts';
 import { type Change, type PlanOptions, planChanges } from './plan-changes.ts';
 import { pullManual } from './remote-manual.ts';
 
@@ -16,7 +16,7 @@ export interface PushOptions extends PlanOptions {
   note: string | undefined;
 }
 
-export const pushResults = ['unchanged', 'would_change', 'changed', 'submitted', 'conflict'] as const;
+export const pushResults = ['unchanged', 'would_change', 'changed', 'submitted', 'conflict', 'failed'] as const;
 
 export interface Pushed {
   manualId: string | null;
@@ -30,32 +30,52 @@ export interface Pushed {
 }
 
 /**
- * Makes a manual at the marketplace what its files say, by one changeset: all of it or nothing. The same files are the same
- * request, so a push whose answer was lost can be repeated.
+ * Makes a manual at the marketplace what its files say, by one changeset: all of it or nothing. What was changed at the
+ * marketplace meanwhile is merged into the files first, so a push whose answer was lost can be repeated.
  *
  * @throws AppError `invalid` with the name of a file; otherwise the refusal of the marketplace
  */
 export async function pushManual(
   account: Account,
+  given: Files,
   folder: ManualFolder,
   options: PushOptions,
   signal: AbortSignal,
 ): Promise<Pushed> {
+  const isCheck = options.mode === 'check';
   const none = { manualId: folder.id ?? null, changesetId: null, changes: [], conflicts: [], files: {} };
-  const unmerged = folder.names.filter((name) => name.endsWith(theirs)).map(sayUnmerged);
-  if (unmerged.length > 0) return { ...none, result: 'conflict', conflicts: unmerged };
-  const changes = planChanges(folder, options);
-  const same = { ...none, changes };
-  if (changes.length === 0 && folder.id !== undefined) return { ...same, result: 'unchanged' };
-  if (folder.id === undefined && options.mode === 'check') return { ...same, result: 'would_change' };
+  if (folder.id === undefined && isCheck)
+    return { ...none, result: 'would_change', changes: planChanges(folder, options) };
+  const { id: manualId, workspaceId } = await identify(account, folder, options, signal);
+  const ids = { manualId, workspaceId };
+  const pulled = await pullManual(account, folder, ids, signal);
+  const known = { ...none, manualId, files: isCheck ? {} : pulled.files };
+  if (pulled.clashes.length > 0) return { ...known, result: 'conflict', conflicts: pulled.clashes };
+  const merged = readManuals(mergeFiles(given, pulled.files)).find(({ id }) => id === manualId) ?? folder;
+  const changes = planChanges(merged, options);
+  if (changes.length === 0) return { ...known, result: 'unchanged' };
+  const input = { workspaceId, description: options.note, operations: changes.map(({ operation }) => operation) };
+  const sent = { ...known, changes, ...(await send(account, input, options.mode, changes, signal)) };
+  if (sent.result !== 'changed') return sent;
+  const { files, clashes } = await pullManual(account, merged, ids, signal, true);
+  return { ...sent, conflicts: clashes, files: { ...pulled.files, ...files } };
+}
+
+function mergeFiles(files: Files, changes: Pushed['files']): Files {
+  const all = Object.entries({ ...files, ...changes });
+  return Object.fromEntries(all.flatMap(([name, text]) => (text === null ? [] : [[name, text]])));
+}
+
+/** Makes a manual that is new. */
+async function identify(account: Account, folder: ManualFolder, options: PushOptions, signal: AbortSignal) {
+  const { id, title, audience, bindings, local } = folder;
   const workspaceId = folder.workspaceId ?? (await onlyWorkspace(account, folder, signal));
-  const id = folder.id ?? (await createManual(account, folder, workspaceId, signal));
-  const operations = planChanges({ ...folder, id }, options).map(({ operation }) => operation);
-  const input = { workspaceId, description: options.note, operations };
-  const pushed = { ...same, manualId: id, ...(await send(account, input, options.mode, changes, signal)) };
-  if (options.mode !== 'apply') return pushed;
-  const { files, clashes } = await pullManual(account, folder, { manualId: id, workspaceId }, signal);
-  return { ...pushed, conflicts: [...pushed.conflicts, ...clashes], files };
+  if (id !== undefined) return { id, workspaceId };
+  planChanges(folder, options);
+  const input = { workspaceId, title, audience, bindings } as Sent<typeof manuals.create>;
+  // The same files are the same manual, so that a repeat makes no second one.
+  const idempotencyKey = hash('sha256', JSON.stringify([folder.folder, input, local]));
+  return { id: (await account.call(manuals.create, input, signal, { idempotencyKey })).manual.id, workspaceId };
 }
 
 async function send(
@@ -71,11 +91,16 @@ async function send(
     return { result: conflicts.length === 0 ? 'would_change' : 'conflict', conflicts };
   }
   if (mode === 'submit') {
-    const { changeset } = await call(changesets.submit, input, signal, { idempotencyKey });
-    return { result: 'submitted', changesetId: changeset.id };
+    const { id: changesetId } = (await call(changesets.submit, input, signal, { idempotencyKey })).changeset;
+    const { status } = (await call(changesets.get, { changesetId }, signal)).changeset;
+    if (status === 'SUBMITTED') return { result: 'submitted', changesetId };
+    // The same changes were submitted and decided before.
+    const again = { idempotencyKey: hash('sha256', idempotencyKey + changesetId) };
+    const { id } = (await call(changesets.submit, input, signal, again)).changeset;
+    return { result: 'submitted', changesetId: id };
   }
   try {
-    if (input.operations.length > 0) await call(changesets.apply, input, signal, { idempotencyKey });
+    await call(changesets.apply, input, signal, { idempotencyKey });
     return { result: 'changed' };
   } catch (error) {
     return { result: 'conflict', conflicts: explainAll(conflictsIn(error), changes) };
@@ -96,13 +121,6 @@ export function explainAll(conflicts: readonly Conflict[], changes: Pushed['chan
     const [, means, remedy] = refusals[code as Reason] ?? [409, code, message];
     return `${where}: ${means}. ${remedy}`;
   });
-}
-
-async function createManual({ call }: Account, folder: ManualFolder, workspaceId: string, signal: AbortSignal) {
-  const { title, audience, bindings } = folder;
-  const input = { workspaceId, title, audience, bindings } as Sent<typeof manuals.create>;
-  const idempotencyKey = hash('sha256', JSON.stringify([folder.folder, input]));
-  return (await call(manuals.create, input, signal, { idempotencyKey })).manual.id;
 }
 
 async function onlyWorkspace({ listWhole }: Account, { folder }: ManualFolder, signal: AbortSignal): Promise<string> {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type LocalPage,
   type ManualFolder,
@@ -35,99 +36,149 @@ export interface Refreshed {
  *
  * @param remote the manual at the marketplace, as its file is to say it
  * @param contents of the pages that `listUnread` names
+ * @param isPushed whether the marketplace has just taken over what the files said
  */
 export function refresh(
   manual: ManualFolder,
   remote: { pages: readonly KnownPage[] },
   contents: ReadonlyMap<string, unknown>,
+  isPushed: boolean,
 ): Refreshed {
-  const { folder, local } = manual;
+  const { folder, local, beside } = manual;
   const known = new Map(manual.pages.map((page) => [page.pageId, page]));
   const placed = placePages(
     manual,
     remote.pages.filter(({ isArchived }) => !isArchived),
   );
-  const all = placed.map((one) => writePlaced(one, known.get(one.page.pageId), contents.get(one.page.pageId)));
+  const written = placed.map((one) => writePlaced(one, contents.get(one.page.pageId), isPushed));
   const kept = new Set(placed.map(({ here }) => here));
-  const gone = local.filter((page) => page.front.id !== undefined && !kept.has(page));
-  const edited = gone.filter(({ before, body }) => !saysSame(before, body));
-  const fresh = local.filter((page) => page.front.id === undefined && !kept.has(page));
-  const stay = new Set([...placed.map(({ at }) => at), ...[...edited, ...fresh].map((page) => page.path)]);
-  const deleted = manual.names.filter((name) => !stay.has(name.replace(/(\.theirs)?\.\w+$/, '')));
-  const files: Refreshed['files'] = {
-    ...Object.fromEntries(deleted.map((name) => [name, null])),
-    ...Object.assign({}, ...all.map((one) => one.files)),
-    [path.posix.join(folder, 'manual.json')]: toJson(remote),
+  // A file of a page that was archived before was put back, to restore it.
+  const gone = local.filter((page) => !kept.has(page) && known.get(page.front.id ?? '')?.isArchived === false);
+  const edited = gone.filter((page) => isEdited(page, known.get(page.front.id ?? '')));
+  const moved = placed.flatMap(({ here, at }) => (here && here.path !== at ? [here] : []));
+  const dropped = gone.filter((page) => !edited.includes(page));
+  const staying = local.filter((page) => !moved.includes(page) && !dropped.includes(page)).map((page) => page.path);
+  const stay = new Set([...placed.map(({ at }) => at), ...staying].map((at) => `${at}.json`));
+  const unused = [...beside].filter(([name, { id }]) => known.has(id) && !stay.has(name)).map(([name]) => name);
+  const deleted = [...moved, ...dropped].map((page) => `${page.path}.md`);
+  // What the marketplace has archived stays in conflict until its file is gone.
+  const old = new Map(edited.map(({ front: { id = '' } }) => [id, known.get(id)]));
+  const pages = [...remote.pages.map((page) => old.get(page.pageId) ?? page)];
+  const files = {
+    ...Object.fromEntries([...deleted, ...unused].map((name) => [name, null])),
+    ...(Object.assign({}, ...written.map((one) => one.files)) as Refreshed['files']),
+    [path.posix.join(folder, 'manual.json')]: toJson({ ...remote, pages }),
   };
   const left = edited.map((page) => `${page.path}.md was edited here, and archived there. Delete it, or remove its id`);
-  return { files, clashes: [...all.flatMap(({ clashes }) => clashes), ...left] };
+  const waiting = manual.unmerged.filter((name) => files[name] === undefined).map(sayUnmerged);
+  return { files, clashes: [...written.flatMap(({ clashes }) => clashes), ...left, ...waiting] };
 }
 
 interface Placed {
   page: KnownPage;
+  /** As it was when it was pulled. */
+  before: KnownPage | undefined;
   /** The path of its file. */
   at: string;
   /** Its file as it is. */
   here: LocalPage | undefined;
+  /** The id of the page above its file; undefined for a new page. */
+  above: string | null | undefined;
+  /** Whether its JSON is beside it. */
+  hasJson: boolean;
 }
 
 /** Where the files of the pages go, which come with parents first. What was moved here stays there. */
-function placePages({ folder, local, ...manual }: ManualFolder, pages: readonly KnownPage[]): Placed[] {
-  const parents = new Map(manual.pages.map((page) => [page.pageId, page.parentId]));
+function placePages({ folder, local, beside, ...manual }: ManualFolder, pages: readonly KnownPage[]): Placed[] {
+  const known = new Map(manual.pages.map((page) => [page.pageId, page]));
   const byPath = new Map(local.map((page) => [page.path, page]));
+  const stems = new Map([...beside].map(([name, { id }]) => [id, name.replace('.json', '')]));
   const paths = new Map<string | null, string>([[null, folder]]);
-  const taken = new Set(byPath.keys());
-  const find = (page: KnownPage, below: string) => {
+  const taken = new Set([...byPath.keys(), ...stems.values()]);
+  const fresh = new Set(local.filter(({ front }) => front.id === undefined));
+  const find = ({ pageId, title }: KnownPage, below: string) => {
+    if (known.has(pageId)) return local.find(({ front }) => front.id === pageId);
     // A new page that was pushed has no id in its file yet.
-    const isNew = ({ front, above }: LocalPage) =>
-      front.id === undefined && front.title === page.title && above === below;
-    const own = local.find(({ front }) => front.id === page.pageId);
-    return own ?? (parents.has(page.pageId) ? undefined : local.find(isNew));
+    const made =
+      local.find(({ front }) => front.id === pageId) ??
+      [...fresh].find((one) => one.front.title === title && one.above === below);
+    if (made !== undefined) fresh.delete(made);
+    return made;
   };
+  const idAbove = (here: LocalPage | undefined) =>
+    here?.above === folder ? null : byPath.get(here?.above ?? '')?.front.id;
   return pages.map((page) => {
     const below = paths.get(page.parentId) ?? folder;
     const here = find(page, below);
-    const above = here?.above === folder ? null : byPath.get(here?.above ?? '')?.front.id;
-    const isMoved = here !== undefined && parents.has(page.pageId) && above !== parents.get(page.pageId);
-    const name = here === undefined ? toSlug(page.title) : path.posix.basename(here.path);
-    let at = path.posix.join(isMoved ? here.above : below, name);
-    for (let turn = 2; at !== here?.path && taken.has(at); turn += 1) at = path.posix.join(below, `${name}-${turn}`);
+    const above = idAbove(here);
+    const found = { page, before: known.get(page.pageId), here, above };
+    const usual = here?.path ?? stems.get(page.pageId);
+    const name = usual === undefined ? toSlug(page.title) : path.posix.basename(usual);
+    let at = path.posix.join(isMoved(found) ? (here?.above ?? below) : below, name);
+    for (let turn = 2; at !== usual && taken.has(at); turn += 1) at = path.posix.join(below, `${name}-${turn}`);
     taken.add(at);
     paths.set(page.pageId, at);
-    return { page, at, here };
+    return { ...found, at, hasJson: beside.has(`${at}.json`) };
   });
 }
 
-/** @param content undefined if the file has the present one */
-function writePlaced({ page, at, here }: Placed, before: KnownPage | undefined, content: unknown): Refreshed {
-  if (content === undefined && here?.path === at && JSON.stringify(page) === JSON.stringify(before))
-    return { files: {}, clashes: [] };
-  const front = writeFront(page, before, here);
-  const merged = content === undefined ? here?.body : mergeBody(content, here);
-  const isTitleOther = new Set([page.title, before?.title ?? page.title, front.title]).size === 3;
-  const files = {
-    [`${at}.md`]: writePage(front, merged ?? here?.body ?? ''),
-    [`${at}.json`]: writeBeside(page.pageId, content ?? here?.before),
-  };
-  if (merged !== undefined && !isTitleOther) return { files, clashes: [] };
-  const other = `${at}${theirs}`;
-  return {
-    files: { ...files, [other]: writePage(toFront(page), writeMarkdown(content).body) },
-    clashes: [sayUnmerged(other)],
-  };
+function isMoved({ before, here, above }: Pick<Placed, 'before' | 'here' | 'above'>): boolean {
+  return here !== undefined && before !== undefined && above !== before.parentId;
 }
 
-function toFront({ pageId: id, title, audience, position, revision, checksum }: KnownPage) {
+/** Also if it was deleted here, and nobody has changed it there. */
+function isUpToDate({ page, before, at, here, hasJson }: Placed, content: unknown): boolean {
+  if (!isDeepStrictEqual(page, before)) return false;
+  return here === undefined || (content === undefined && here.path === at && hasJson);
+}
+
+/** @param content undefined if the file has the present one */
+function writePlaced(placed: Placed, content: unknown, isPushed: boolean): Refreshed {
+  const { page, before, at, here } = placed;
+  const isDeleted = here === undefined && before?.isArchived === false;
+  if (isUpToDate(placed, content)) return { files: {}, clashes: [] };
+  const merged = content === undefined ? here?.body : mergeBody(content, here);
+  const front = isPushed ? {} : changedOf(here, before);
+  const files = {
+    [`${at}.md`]: writePage({ ...toFront(page), ...front }, merged ?? here?.body ?? ''),
+    [`${at}.json`]: writeBeside(page.pageId, page.revision, content ?? here?.before),
+  };
+  const back = `${at}.md was deleted here, and changed there. Delete it again to archive it`;
+  if (isDeleted) return { files, clashes: [back] };
+  if (merged !== undefined && !isPlacedTwice(placed) && !isSaidTwice(placed, front)) return { files, clashes: [] };
+  const other = `${at}${theirs}`;
+  const version = writePage(toFront(page), writeMarkdown(content ?? here?.before).body);
+  return { files: { ...files, [other]: version }, clashes: [sayUnmerged(other)] };
+}
+
+/** Whether both sides have moved it, to different places. */
+function isPlacedTwice(placed: Placed): boolean {
+  const { page, before, above } = placed;
+  return isMoved(placed) && page.parentId !== before?.parentId && page.parentId !== above;
+}
+
+/** Whether both sides have changed its title or its audience, to different ones. */
+function isSaidTwice({ page, before }: Placed, front: Partial<LocalPage['front']>): boolean {
+  const names = ['title', 'audience'] as const;
+  return names.some((name) => name in front && ![before?.[name], front[name]].includes(page[name]));
+}
+
+function toFront({ pageId: id, title, audience, position, revision, checksum }: KnownPage): LocalPage['front'] {
   return { id, title, audience, position, revision, checksum };
 }
 
-/** What was changed here stays. */
-function writeFront(page: KnownPage, before: KnownPage | undefined, here: LocalPage | undefined) {
-  const remote = toFront(page);
-  if (before === undefined || here === undefined) return remote;
+/** What was changed in the front matter. */
+function changedOf(here: LocalPage | undefined, before: KnownPage | undefined): Partial<LocalPage['front']> {
+  if (here === undefined || before === undefined) return {};
+  const { front } = here;
   const names = ['title', 'audience', 'position'] as const;
-  const changed = names.filter((name) => ![undefined, before[name]].includes(here.front[name]));
-  return { ...remote, ...Object.fromEntries(changed.map((name) => [name, here.front[name]])) };
+  const changed = names.filter((name) => ![undefined, before[name]].includes(front[name]));
+  return Object.fromEntries(changed.map((name) => [name, front[name]]));
+}
+
+function isEdited(page: LocalPage, before: KnownPage | undefined): boolean {
+  const isChanged = before === undefined || Object.keys(changedOf(page, before)).length > 0;
+  return isChanged || !saysSame(page.before, page.body);
 }
 
 /** @returns undefined if both sides have edited it */

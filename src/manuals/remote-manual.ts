@@ -14,6 +14,7 @@ export async function pullManual(
   manual: ManualFolder,
   { manualId, workspaceId }: { manualId: string; workspaceId: string },
   signal: AbortSignal,
+  isPushed = false,
 ): Promise<Refreshed> {
   const { title, audience, bindings = [] } = (await call(manuals.get, { manualId }, signal)).manual;
   const tree = await call(manuals.tree, { manualId }, signal);
@@ -23,7 +24,7 @@ export async function pullManual(
   for (const { pageId, revision } of listUnread(manual, remote.pages)) {
     contents.set(pageId, (await call(pages.get, { pageId, revision }, signal)).page.content);
   }
-  return refresh(manual, remote, contents);
+  return refresh(manual, remote, contents, isPushed);
 }
 
 /** The pages of a tree, parents first. */

@@ -3,11 +3,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { accountOf } from '../hires/account.ts';
 import { jobOf } from '../jobs/job.ts';
 import { wantJobs } from '../jobs/job-store.ts';
-import { type ManualFolder, readManuals, toSlug } from '../manuals/manual-folder.ts';
+import { type Files, type ManualFolder, readManuals, toSlug } from '../manuals/manual-folder.ts';
 import { type Pushed, type PushOptions, pushManual, pushResults } from '../manuals/push-manual.ts';
 import { pullManual, readSpelling } from '../manuals/remote-manual.ts';
 import { audiences, manuals, permissions, publications, workspaces } from '../marketplace/contract/instructions.ts';
@@ -59,6 +59,7 @@ const answered = {
   show: ({ manuals: all }: z.output<typeof Answer>) => all.map(sayPushed).join('\n'),
   problems: ({ manuals: all }: z.output<typeof Answer>) => all.flatMap(({ conflicts }) => conflicts),
   status({ manuals: all }: z.output<typeof Answer>) {
+    if (all.some(({ result: of }) => of === 'failed')) return 1;
     if (all.some(({ conflicts }) => conflicts.length > 0)) return 3;
     return all.some(({ result: of }) => of === 'would_change') ? 2 : 0;
   },
@@ -72,6 +73,12 @@ function sayPushed({ title, manualId, result: of, changesetId, changes }: Pushed
   ].join('\n');
 }
 
+/** What was done to the other manuals is told all the same. */
+function toFailed({ id }: ManualFolder, thrown: unknown): Pushed {
+  const { message } = toAppError(thrown);
+  return { manualId: id ?? null, result: 'failed', changesetId: null, changes: [], conflicts: [message], files: {} };
+}
+
 async function push(ctx: OperationContext, { by, signal }: Call, input: z.output<typeof PushInput>) {
   const { install, note, dryRun, submit } = input;
   const acting = submit ? 'submit' : 'apply';
@@ -83,7 +90,10 @@ async function push(ctx: OperationContext, { by, signal }: Call, input: z.output
   if (mode !== 'check') await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'manuals push', install));
   const pushed: (PushedManual & { files: Pushed['files'] })[] = [];
   for (const one of folders) {
-    pushed.push({ folder: one.folder, title: one.title, ...(await pushManual(account, one, options, signal)) });
+    const done = await pushManual(account, input.folder, one, options, signal).catch((error: unknown) =>
+      toFailed(one, error),
+    );
+    pushed.push({ folder: one.folder, title: one.title, ...done });
   }
   return {
     manuals: pushed.map(({ files: _, ...one }) => one),
@@ -108,7 +118,7 @@ export const operations = group('manuals', {
       async run({ install, folder: given }, ctx, { signal }) {
         const account = accountOf(ctx, install);
         const local = readManuals(given);
-        const all = await listFolders(account, local, signal);
+        const all = await listFolders(account, given, local, signal);
         const refreshed = [];
         for (const { manual, ...ids } of all) refreshed.push(await pullManual(account, manual, ids, signal));
         const clashes = refreshed.flatMap((one) => one.clashes);
@@ -140,14 +150,20 @@ export const operations = group('manuals', {
     }),
     out: z.object({ manualId: z.string(), publicationNumber: count, revision: count }),
     async run({ install, manual: manualId, audience, revision, note }, ctx, { by, signal }) {
-      const { call } = accountOf(ctx, install);
+      const { call, listWhole } = accountOf(ctx, install);
       const { head } = (await call(manuals.get, { manualId }, signal)).manual;
       const baseRevisionNumber = revision ?? head?.revisionNumber;
       if (baseRevisionNumber === undefined) throw new AppError('invalid', 'Name the revision: --revision');
       const input = { manualId, baseRevisionNumber, audiences: audience, ...(note && { note }) };
-      const idempotencyKey = hash('sha256', JSON.stringify(input));
+      const all = await listWhole(publications.list, { manualId }, signal);
+      const last = all.reduce((max, one) => Math.max(max, one.publicationNumber), 0);
+      const isLast = (one: (typeof all)[number]) =>
+        one.publicationNumber === last && one.baseRevisionNumber === baseRevisionNumber;
+      // A repeat makes no second one, and an older revision can be published again.
+      const done = all.find((one) => isLast(one) && one.audiences.join() === audience.join());
+      const idempotencyKey = hash('sha256', JSON.stringify([input, last]));
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'manuals publish', `${install}/${manualId}`));
-      const { publication } = await call(publications.create, input, signal, { idempotencyKey });
+      const publication = done ?? (await call(publications.create, input, signal, { idempotencyKey })).publication;
       // The guidelines follow at once.
       const readers = [...ctx.installs].flatMap(([name, { guidelines }]) => (guidelines ? [jobOf(name)] : []));
       await inTransaction(ctx.database, (tx) => wantJobs(tx, 'guidelines', readers, by.at));
@@ -212,13 +228,22 @@ export const operations = group('manuals', {
 });
 
 /** The folder of each manual of the account, which is new for a new one. */
-async function listFolders(account: Account, local: readonly ManualFolder[], signal: AbortSignal) {
+async function listFolders(account: Account, given: Files, local: readonly ManualFolder[], signal: AbortSignal) {
   const byId = new Map(local.map((one) => [one.id, one]));
   const taken = new Set(local.map((one) => one.folder));
   return (await listManuals(account, signal)).map(({ id: manualId, title, workspaceId, workspace }) => {
     const slug = path.posix.join(toSlug(workspace), toSlug(title ?? manualId));
-    const place = taken.has(slug) ? `${slug}-${toSlug(manualId)}` : slug;
-    const fresh = { folder: place, title: title ?? manualId, bindings: [], pages: [], local: [], names: [] };
+    const isTaken = taken.has(slug) || Object.keys(given).some((name) => name.startsWith(`${slug}/`));
+    const place = isTaken ? `${slug}-${toSlug(manualId)}` : slug;
+    const fresh = {
+      folder: place,
+      title: title ?? manualId,
+      bindings: [],
+      pages: [],
+      local: [],
+      beside: new Map(),
+      unmerged: [],
+    };
     const manual = byId.get(manualId) ?? fresh;
     taken.add(manual.folder);
     return { manual, manualId, workspaceId };

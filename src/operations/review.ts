@@ -57,6 +57,7 @@ export const operations = group('review', {
       const { status } = (await call(changesets.get, { changesetId }, signal)).changeset;
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'review approve', `${install}/${changesetId}`));
       const decision = { changesetId, decisionNote: note };
+      if (status === 'APPLIED') return { id: changesetId, status, conflicts: [] };
       if (status !== 'APPROVED') await call(changesets.approve, decision, signal);
       try {
         await call(changesets.applyStored, { changesetId }, signal);

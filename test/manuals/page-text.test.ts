@@ -87,7 +87,7 @@ describe('a page as Markdown', () => {
   });
 
   it('keeps nothing that was copied from another page', () => {
-    expect(() => editPage({ type: 'doc', content: [] }, '<!-- kept: table -->')).toThrow('nothing that');
+    expect(() => editPage({ type: 'doc', content: [] }, '<!-- kept: table -->')).toThrow('nothing here that');
   });
 });
 
