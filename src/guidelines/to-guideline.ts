@@ -93,9 +93,10 @@ const inlineNames: ReadonlySet<string> = new Set(['text', 'hardbreak', 'image'])
 
 type ReadBlocks = (nodes: readonly CanonicalNode[]) => Block[];
 
-/** @param depth of the page; its own headings are below it. 0 if it stands alone, with its images */
+/** @param depth of the page; its own headings are below it. 0 if it stands alone, with all that Markdown can say */
 function createReader(notes: LossNotes, depth: number): ReadBlocks {
-  const inlinesOf = createInlineReader(notes, depth === 0);
+  const isPage = depth === 0;
+  const inlinesOf = createInlineReader(notes, isPage);
 
   /** Items outside a list and rows outside a table are read as their content. */
   const readers = new Map<string, (node: CanonicalNode) => Block[]>([
@@ -105,7 +106,9 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
     ['blockquote', ({ content }) => toQuote(readBlocks(content))],
     [
       'codeblock',
-      (node) => [{ of: 'code', text: depth === 0 ? textOf(node) : toLines(textOf(node)), language: toLanguage(node) }],
+      (node) => [
+        { of: 'code', text: isPage ? textOf(node) : toLines(textOf(node)), language: isPage ? toLanguage(node) : '' },
+      ],
     ],
     ['horizontalrule', () => [{ of: 'rule' }]],
     ['bulletlist', (node) => toList(node, false)],
@@ -118,7 +121,7 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
 
   function toList({ attrs, content }: CanonicalNode, isOrdered: boolean): Block[] {
     const items = content.map((item) => readBlocks([item])).filter((blocks) => blocks.length > 0);
-    return items.length === 0 ? [] : [{ of: 'list', isOrdered, start: toStart(attrs['start']), items }];
+    return items.length === 0 ? [] : [{ of: 'list', isOrdered, start: isPage ? toNumber(attrs['start']) : 1, items }];
   }
 
   function readBlocks(nodes: readonly CanonicalNode[]): Block[] {
@@ -297,12 +300,6 @@ function toLines(text: string): string {
 
 function toLanguage({ attrs: { language } }: CanonicalNode): string {
   return typeof language === 'string' && /^[\w+#.-]{1,40}$/.test(language) ? language : '';
-}
-
-/** Markdown knows no number of more than nine digits, to the last item. */
-function toStart(value: unknown): number {
-  const start = toNumber(value);
-  return start < 900_000_000 ? start : 1;
 }
 
 function toNumber(value: unknown): number {

@@ -46,10 +46,8 @@ export function refresh(
 ): Refreshed {
   const { folder, local, beside } = manual;
   const known = new Map(manual.pages.map((page) => [page.pageId, page]));
-  const placed = placePages(
-    manual,
-    remote.pages.filter(({ isArchived }) => !isArchived),
-  );
+  const present = remote.pages.filter(({ isArchived }) => !isArchived);
+  const placed = placePages(manual, present);
   const written = placed.map((one) => writePlaced(one, contents.get(one.page.pageId), isPushed));
   const kept = new Set(placed.map(({ here }) => here));
   // A file of a page that was archived before was put back, to restore it.
@@ -62,8 +60,9 @@ export function refresh(
   const unused = [...beside].filter(([name, { id }]) => known.has(id) && !stay.has(name)).map(([name]) => name);
   const deleted = [...moved, ...dropped].map((page) => `${page.path}.md`);
   // What the marketplace has archived stays in conflict until its file is gone.
-  const old = new Map(edited.map(({ front: { id = '' } }) => [id, known.get(id)]));
-  const pages = [...remote.pages.map((page) => old.get(page.pageId) ?? page)];
+  const old = edited.flatMap(({ front }) => known.get(front.id ?? '') ?? []);
+  const isOld = ({ pageId }: KnownPage) => old.some((one) => one.pageId === pageId);
+  const pages = [...remote.pages.filter((page) => !isOld(page)), ...old];
   const files = {
     ...Object.fromEntries([...deleted, ...unused].map((name) => [name, null])),
     ...(Object.assign({}, ...written.map((one) => one.files)) as Refreshed['files']),
