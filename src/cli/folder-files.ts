@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../domain/errors.ts';
-
-/** What to write by its path, with `/` between folders; null to delete it. */
-export type FilesToWrite = Readonly<Record<string, string | null>>;
+import type { FileChanges, Files } from '../manuals/manual-folder.ts';
 
 const maxFiles = 5000;
 const maxBytes = 32 * 1024 * 1024;
@@ -49,11 +47,10 @@ function listFiles(folder: string, below = ''): string[] {
  * @throws AppError `invalid` for a path that leads out of the folder, also by a link, before anything is written; `conflict`
  * for files that were edited meanwhile, when the others are written
  */
-export function writeFolder(folder: string, files: FilesToWrite, read: Readonly<Record<string, string>>): void {
+export function writeFolder(folder: string, files: FileChanges, read: Files): void {
   for (const name of Object.keys(files)) requireInside(folder, name);
   const changed = Object.entries(files).filter(([name, text]) => text !== (read[name] ?? null));
-  const now = readFolder(folder);
-  const edited = changed.map(([name]) => name).filter((name) => now[name] !== read[name]);
+  const edited = changed.map(([name]) => name).filter((name) => readText(path.join(folder, name)) !== read[name]);
   for (const [name, text] of changed.filter(([one]) => !edited.includes(one))) {
     const file = path.join(folder, name);
     mkdirSync(path.dirname(file), { recursive: true });
@@ -68,6 +65,10 @@ export function writeFolder(folder: string, files: FilesToWrite, read: Readonly<
     'conflict',
     `Edited meanwhile, and left as they are: ${edited.join(', ')}. Run gangway manuals pull`,
   );
+}
+
+function readText(file: string): string | undefined {
+  return lstatSync(file, { throwIfNoEntry: false }) && readFileSync(file, 'utf8');
 }
 
 function requireInside(folder: string, name: string): void {

@@ -4,6 +4,7 @@ import { readSmallFile } from '../config/read-file.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
 import { stripControl } from '../lib/text.ts';
+import type { FileChanges, Files } from '../manuals/manual-folder.ts';
 import {
   answer,
   checkInput,
@@ -19,7 +20,7 @@ import { type ExitStatus, fieldsOfPath, type Operation, type OperationContext } 
 import { longestPage } from '../operations/paging.ts';
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
-import { type FilesToWrite, readFolder, writeFolder } from './folder-files.ts';
+import { readFolder, writeFolder } from './folder-files.ts';
 import {
   type OperationName,
   printError,
@@ -75,7 +76,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const session = createSession(terminal, command);
     const texts = readTexts(command, operation.args, [...fields.keys()]);
     let folder: string | undefined;
-    let read: Record<string, string> = {};
+    let read: Files = {};
     for (const [field, { isFile, isFolder }] of fields) {
       if (isFile) texts[field] = readSmallFile(String(texts[field]), process.cwd());
       if (!isFolder) continue;
@@ -91,7 +92,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
         answer = await ask.answer(operation, { ...input, set });
         set = await askPerson(session, operation, answer);
       }
-      if (folder !== undefined) writeFolder(folder, (answer as { files: FilesToWrite }).files, read);
+      if (folder !== undefined) writeFolder(folder, (answer as { files: FileChanges }).files, read);
       const status = printAnswer(terminal, operation, answer, output, input);
       if (status !== 0) throw new Ending(status);
     });

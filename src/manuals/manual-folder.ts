@@ -2,7 +2,7 @@ import path from 'node:path';
 import { parse, stringify } from 'yaml';
 import { AppError } from '../domain/errors.ts';
 import { stripBom } from '../lib/text.ts';
-import { Beside, check, Front, ManualFile } from './manual-schema.ts';
+import { check, Front, ManualFile, PageJson } from './manual-schema.ts';
 import { writeMarkdown } from './page-text.ts';
 
 /**
@@ -12,6 +12,9 @@ import { writeMarkdown } from './page-text.ts';
 
 /** The text of each file by its path, with `/` between folders. */
 export type Files = Readonly<Record<string, string>>;
+
+/** What to write by its path, and with null what to delete. */
+export type FileChanges = Readonly<Record<string, string | null>>;
 
 export interface LocalPage {
   /** Without `.md`. */
@@ -28,7 +31,7 @@ export interface ManualFolder extends ManualFile {
   folder: string;
   local: LocalPage[];
   /** The JSON files of pages, by their names. */
-  beside: Map<string, Beside>;
+  jsons: Map<string, PageJson>;
   /** The files with the marketplace's version of a page, which wait to be merged. */
   unmerged: string[];
 }
@@ -43,47 +46,40 @@ export function sayUnmerged(name: string): string {
 /** The manuals in a folder. @throws AppError `invalid`, with the name of the file */
 export function readManuals(files: Files): ManualFolder[] {
   const all = Object.keys(files).sort();
-  const names = all.filter((name) => path.posix.basename(name) === 'manual.json');
-  const folders = names.map((name) => path.posix.dirname(name));
+  const named = all.filter((name) => path.posix.basename(name) === 'manual.json');
+  const folders = named.map((name) => path.posix.dirname(name));
   const isIn = (folder: string, name: string) => folder === '.' || name.startsWith(`${folder}/`);
-  const read = folders.map((folder, index) => {
+  const manuals = named.map((name) => {
+    const folder = path.posix.dirname(name);
     const inner = folders.filter((one) => one !== folder && isIn(folder, one));
-    const own = all.filter((name) => isIn(folder, name) && !inner.some((one) => isIn(one, name)));
-    return {
-      ...check(ManualFile, names[index] ?? '', () => JSON.parse(files[names[index] ?? ''] ?? '')),
-      ...readPages(folder, own, files),
-    };
+    const own = all.filter((one) => isIn(folder, one) && !inner.some((deeper) => isIn(deeper, one)));
+    return { ...check(ManualFile, name, () => JSON.parse(files[name] ?? '')), folder, ...readPages(own, files) };
   });
-  const ids = read.flatMap(({ id }) => id ?? []);
-  const twice = read.find(({ id }) => id !== undefined && ids.indexOf(id) !== ids.lastIndexOf(id));
-  if (twice === undefined) return read;
-  throw new AppError('invalid', `${twice.folder}/manual.json: Another folder has this id. Remove it for a new manual`);
+  refuseTwice(manuals.map(({ folder, id }) => [`${folder}/manual.json`, id]));
+  return manuals;
 }
 
-function readPages(folder: string, names: readonly string[], files: Files) {
-  const jsons = names
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => [name, readBeside(files[name] ?? '')] as const);
-  const beside = new Map(jsons.flatMap(([name, read]) => (read === undefined ? [] : [[name, read] as const])));
-  const contents = new Map([...beside.values()].map((one) => [one.id, one]));
-  const [unmerged, own] = [true, false].map((is) =>
-    names.filter((name) => name.endsWith('.md') && name.endsWith(theirs) === is),
-  );
-  const local = (own ?? []).map((name) =>
-    readPage(name, files[name] ?? '', contents, beside.get(`${name.slice(0, -3)}.json`)),
-  );
-  const ids = local.flatMap(({ front }) => front.id ?? []);
-  const twice = local.find(
-    ({ front }) => front.id !== undefined && ids.indexOf(front.id) !== ids.lastIndexOf(front.id),
-  );
-  if (twice === undefined) return { folder, local, beside, unmerged: unmerged ?? [] };
-  throw new AppError('invalid', `${twice.path}.md: Another file has this id. Remove it for a new page`);
+function refuseTwice(files: readonly (readonly [name: string, id: string | undefined])[]): void {
+  const ids = files.map(([, id]) => id);
+  const [twice] = files.find(([, id], index) => id !== undefined && ids.indexOf(id) < index) ?? [];
+  if (twice !== undefined) throw new AppError('invalid', `${twice}: Another file has the same id. Remove it from one`);
+}
+
+function readPages(names: readonly string[], files: Files) {
+  const read = names.filter((name) => name.endsWith('.json')).map((name) => [name, readPageJson(files[name] ?? '')]);
+  const jsons = new Map(read.filter((one): one is [string, PageJson] => one[1] !== undefined));
+  const known = new Map([...jsons.values()].map((one) => [one.id, one]));
+  const unmerged = names.filter((name) => name.endsWith(theirs));
+  const own = names.filter((name) => name.endsWith('.md') && !name.endsWith(theirs));
+  const local = own.map((name) => readPage(name, files[name] ?? '', known, jsons.get(name.replace(/md$/, 'json'))));
+  refuseTwice(local.map((page) => [`${page.path}.md`, page.front.id]));
+  return { local, jsons, unmerged };
 }
 
 /** Undefined for another JSON file, and for one that was not written wholly. */
-function readBeside(text: string): Beside | undefined {
+function readPageJson(text: string): PageJson | undefined {
   try {
-    return Beside.safeParse(JSON.parse(text)).data;
+    return PageJson.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
@@ -92,16 +88,16 @@ function readBeside(text: string): Beside | undefined {
 function readPage(
   file: string,
   given: string,
-  known: ReadonlyMap<string, Beside>,
-  beside: Beside | undefined,
+  known: ReadonlyMap<string, PageJson>,
+  json: PageJson | undefined,
 ): LocalPage {
   const text = stripBom(given).replaceAll('\r\n', '\n');
   const [, head = '', body = text] = /^---\n(.*?)\n---(?:\n(.*))?$/s.exec(text) ?? [];
   const front = check(Front, file, () => parse(head, { maxAliasCount: 0 }) ?? {});
   const { dir: above, name } = path.posix.parse(file);
   if (name === 'manual') throw new AppError('invalid', `${file}: Only manual.json has this name. Rename the page`);
-  if (front.id === undefined && beside !== undefined) {
-    throw new AppError('invalid', `${file}: Put back “id: ${beside.id}”, or delete its JSON to make a new page`);
+  if (front.id === undefined && json !== undefined) {
+    throw new AppError('invalid', `${file}: Put back “id: ${json.id}”, or delete its JSON to make a new page`);
   }
   const { revision, content } = known.get(front.id ?? '') ?? {};
   const { title = name } = front;
@@ -116,7 +112,7 @@ export function writePage(front: LocalPage['front'], body: string): string {
 }
 
 /** What Markdown cannot say of a page, kept beside it. */
-export function writeBeside(id: string, revision: number, content: unknown): string {
+export function writePageJson(id: string, revision: number, content: unknown): string {
   return toJson({ id, revision, content, losses: writeMarkdown(content).losses });
 }
 

@@ -45,8 +45,8 @@ export const ManualFile = z.object({
 export type ManualFile = z.infer<typeof ManualFile>;
 
 /** What Markdown cannot say of a page. */
-export const Beside = z.object({ id: z.string(), revision: z.int(), content: z.unknown() });
-export type Beside = z.infer<typeof Beside>;
+export const PageJson = z.object({ id: z.string(), revision: z.int(), content: z.unknown() });
+export type PageJson = z.infer<typeof PageJson>;
 
 /** @throws AppError `invalid` with the name of the file */
 export function check<T>(schema: z.ZodType<T>, file: string, read: () => unknown): T {

@@ -21,8 +21,7 @@ export interface PlanOptions {
 }
 
 /**
- * The changes that make a manual what its files say. They follow from the files alone, so that a push whose answer was lost
- * can be repeated as the same request.
+ * The changes that make a manual what its files say. They follow from the files alone: the same files are the same request.
  *
  * @throws AppError `invalid` with the name of the file
  */

@@ -6,7 +6,7 @@ import type { Sent } from '../marketplace/contract/operation.ts';
 import { conflictCodes, type Reason, refusals } from '../marketplace/contract/refusals.ts';
 import { detailsOf, reasonOf } from '../marketplace/refusal.ts';
 import type { Account } from '../marketplace/source.ts';
-import { type Files, type ManualFolder, readManuals } from './manual-folder.ts';
+import { type FileChanges, type Files, type ManualFolder, readManuals } from './manual-folder.ts';
 import { type Change, type PlanOptions, planChanges } from './plan-changes.ts';
 import { pullManual } from './remote-manual.ts';
 
@@ -26,7 +26,7 @@ export interface Pushed {
   /** Why nothing was changed, in sentences. */
   conflicts: string[];
   /** As of a refresh. */
-  files: Record<string, string | null>;
+  files: FileChanges;
 }
 
 /**
@@ -50,18 +50,18 @@ export async function pushManual(
   const ids = { manualId, workspaceId };
   const pulled = await pullManual(account, folder, ids, signal);
   const known = { ...none, manualId, files: isCheck ? {} : pulled.files };
-  if (pulled.clashes.length > 0) return { ...known, result: 'conflict', conflicts: pulled.clashes };
+  if (pulled.conflicts.length > 0) return { ...known, result: 'conflict', conflicts: pulled.conflicts };
   const merged = readManuals(mergeFiles(given, pulled.files)).find(({ id }) => id === manualId) ?? folder;
   const changes = planChanges(merged, options);
   if (changes.length === 0) return { ...known, result: 'unchanged' };
   const input = { workspaceId, description: options.note, operations: changes.map(({ operation }) => operation) };
   const sent = { ...known, changes, ...(await send(account, input, options.mode, changes, signal)) };
   if (sent.result !== 'changed') return sent;
-  const { files, clashes } = await pullManual(account, merged, ids, signal, true);
-  return { ...sent, conflicts: clashes, files: { ...pulled.files, ...files } };
+  const { files, conflicts } = await pullManual(account, merged, ids, signal, true);
+  return { ...sent, conflicts, files: { ...pulled.files, ...files } };
 }
 
-function mergeFiles(files: Files, changes: Pushed['files']): Files {
+function mergeFiles(files: Files, changes: FileChanges): Files {
   const all = Object.entries({ ...files, ...changes });
   return Object.fromEntries(all.flatMap(([name, text]) => (text === null ? [] : [[name, text]])));
 }

@@ -1,33 +1,37 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type FileChanges,
   type LocalPage,
   type ManualFolder,
   sayUnmerged,
   theirs,
   toJson,
   toSlug,
-  writeBeside,
   writePage,
+  writePageJson,
 } from './manual-folder.ts';
 import type { KnownPage } from './manual-schema.ts';
 import { saysSame, writeMarkdown } from './page-text.ts';
 
 /** The pages whose content has to be read. */
-export function listUnread({ local }: Pick<ManualFolder, 'local'>, pages: readonly KnownPage[]): KnownPage[] {
+export function listUnread({ local, ...manual }: ManualFolder, pages: readonly KnownPage[]): KnownPage[] {
   const byId = new Map(local.map((page) => [page.front.id, page]));
-  return pages.filter((page) => !page.isArchived && isOther(byId.get(page.pageId), page));
+  const isKnown = (page: KnownPage) => manual.pages.some((one) => isDeepStrictEqual(one, page));
+  return pages.filter((page) => {
+    const here = byId.get(page.pageId);
+    return !page.isArchived && (here === undefined ? !isKnown(page) : isOther(here, page));
+  });
 }
 
-function isOther(local: LocalPage | undefined, { revision, checksum }: KnownPage): boolean {
-  return local?.before === undefined || local.front.revision !== revision || local.front.checksum !== checksum;
+function isOther({ before, front }: LocalPage, { revision, checksum }: KnownPage): boolean {
+  return before === undefined || front.revision !== revision || front.checksum !== checksum;
 }
 
 export interface Refreshed {
-  /** The files to write, and with null those to delete. */
-  files: Record<string, string | null>;
+  files: FileChanges;
   /** Where both sides changed the same page, in sentences. */
-  clashes: string[];
+  conflicts: string[];
 }
 
 /**
@@ -44,33 +48,38 @@ export function refresh(
   contents: ReadonlyMap<string, unknown>,
   isPushed: boolean,
 ): Refreshed {
-  const { folder, local, beside } = manual;
+  const { folder, local, jsons } = manual;
   const known = new Map(manual.pages.map((page) => [page.pageId, page]));
   const present = remote.pages.filter(({ isArchived }) => !isArchived);
   const placed = placePages(manual, present);
   const written = placed.map((one) => writePlaced(one, contents.get(one.page.pageId), isPushed));
   const kept = new Set(placed.map(({ here }) => here));
+  const others = local.filter((page) => !kept.has(page));
   // A file of a page that was archived before was put back, to restore it.
-  const gone = local.filter((page) => !kept.has(page) && known.get(page.front.id ?? '')?.isArchived === false);
-  const edited = gone.filter((page) => isEdited(page, known.get(page.front.id ?? '')));
-  const moved = placed.flatMap(({ here, at }) => (here && here.path !== at ? [here] : []));
-  const dropped = gone.filter((page) => !edited.includes(page));
-  const staying = local.filter((page) => !moved.includes(page) && !dropped.includes(page)).map((page) => page.path);
-  const stay = new Set([...placed.map(({ at }) => at), ...staying].map((at) => `${at}.json`));
-  const unused = [...beside].filter(([name, { id }]) => known.has(id) && !stay.has(name)).map(([name]) => name);
-  const deleted = [...moved, ...dropped].map((page) => `${page.path}.md`);
+  const isGone = ({ front }: LocalPage) => known.get(front.id ?? '')?.isArchived === false;
+  const edited = others.filter((page) => isGone(page) && isEdited(page, known.get(page.front.id ?? '')));
+  const staying = others.filter((page) => !isGone(page) || edited.includes(page));
+  const stems = new Set([...placed.map(({ at }) => at), ...staying.map((page) => page.path)]);
+  const unused = [
+    ...local.flatMap((page) => (stems.has(page.path) ? [] : [`${page.path}.md`])),
+    ...[...jsons].flatMap(([name, { id }]) => (known.has(id) && !stems.has(stemOf(name)) ? [name] : [])),
+  ];
   // What the marketplace has archived stays in conflict until its file is gone.
   const old = edited.flatMap(({ front }) => known.get(front.id ?? '') ?? []);
   const isOld = ({ pageId }: KnownPage) => old.some((one) => one.pageId === pageId);
   const pages = [...remote.pages.filter((page) => !isOld(page)), ...old];
-  const files = {
-    ...Object.fromEntries([...deleted, ...unused].map((name) => [name, null])),
-    ...(Object.assign({}, ...written.map((one) => one.files)) as Refreshed['files']),
+  const files: FileChanges = {
+    ...Object.fromEntries(unused.map((name) => [name, null])),
+    ...Object.assign({}, ...written.map((one) => one.files)),
     [path.posix.join(folder, 'manual.json')]: toJson({ ...remote, pages }),
   };
   const left = edited.map((page) => `${page.path}.md was edited here, and archived there. Delete it, or remove its id`);
   const waiting = manual.unmerged.filter((name) => files[name] === undefined).map(sayUnmerged);
-  return { files, clashes: [...written.flatMap(({ clashes }) => clashes), ...left, ...waiting] };
+  return { files, conflicts: [...written.flatMap(({ conflicts }) => conflicts), ...left, ...waiting] };
+}
+
+function stemOf(json: string): string {
+  return json.slice(0, -'.json'.length);
 }
 
 interface Placed {
@@ -88,10 +97,10 @@ interface Placed {
 }
 
 /** Where the files of the pages go, which come with parents first. What was moved here stays there. */
-function placePages({ folder, local, beside, ...manual }: ManualFolder, pages: readonly KnownPage[]): Placed[] {
+function placePages({ folder, local, jsons, ...manual }: ManualFolder, pages: readonly KnownPage[]): Placed[] {
   const known = new Map(manual.pages.map((page) => [page.pageId, page]));
   const byPath = new Map(local.map((page) => [page.path, page]));
-  const stems = new Map([...beside].map(([name, { id }]) => [id, name.replace('.json', '')]));
+  const stems = new Map([...jsons].map(([name, { id }]) => [id, stemOf(name)]));
   const paths = new Map<string | null, string>([[null, folder]]);
   const taken = new Set([...byPath.keys(), ...stems.values()]);
   const fresh = new Set(local.filter(({ front }) => front.id === undefined));
@@ -117,7 +126,7 @@ function placePages({ folder, local, beside, ...manual }: ManualFolder, pages: r
     for (let turn = 2; at !== usual && taken.has(at); turn += 1) at = path.posix.join(below, `${name}-${turn}`);
     taken.add(at);
     paths.set(page.pageId, at);
-    return { ...found, at, hasJson: beside.has(`${at}.json`) };
+    return { ...found, at, hasJson: jsons.has(`${at}.json`) };
   });
 }
 
@@ -135,19 +144,19 @@ function isUpToDate({ page, before, at, here, hasJson }: Placed, content: unknow
 function writePlaced(placed: Placed, content: unknown, isPushed: boolean): Refreshed {
   const { page, before, at, here } = placed;
   const isDeleted = here === undefined && before?.isArchived === false;
-  if (isUpToDate(placed, content)) return { files: {}, clashes: [] };
+  if (isUpToDate(placed, content)) return { files: {}, conflicts: [] };
   const merged = content === undefined ? here?.body : mergeBody(content, here);
   const front = isPushed ? {} : changedOf(here, before);
   const files = {
     [`${at}.md`]: writePage({ ...toFront(page), ...front }, merged ?? here?.body ?? ''),
-    [`${at}.json`]: writeBeside(page.pageId, page.revision, content ?? here?.before),
+    [`${at}.json`]: writePageJson(page.pageId, page.revision, content ?? here?.before),
   };
   const back = `${at}.md was deleted here, and changed there. Delete it again to archive it`;
-  if (isDeleted) return { files, clashes: [back] };
-  if (merged !== undefined && !isPlacedTwice(placed) && !isSaidTwice(placed, front)) return { files, clashes: [] };
+  if (isDeleted) return { files, conflicts: [back] };
+  if (merged !== undefined && !isPlacedTwice(placed) && !isSaidTwice(placed, front)) return { files, conflicts: [] };
   const other = `${at}${theirs}`;
   const version = writePage(toFront(page), writeMarkdown(content ?? here?.before).body);
-  return { files: { ...files, [other]: version }, clashes: [sayUnmerged(other)] };
+  return { files: { ...files, [other]: version }, conflicts: [sayUnmerged(other)] };
 }
 
 /** Whether both sides have moved it, to different places. */

@@ -7,6 +7,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { accountOf } from '../hires/account.ts';
 import { jobOf } from '../jobs/job.ts';
 import { wantJobs } from '../jobs/job-store.ts';
+import { sayCount } from '../lib/text.ts';
 import { type Files, type ManualFolder, readManuals, toSlug } from '../manuals/manual-folder.ts';
 import { type Pushed, type PushOptions, pushManual, pushResults } from '../manuals/push-manual.ts';
 import { pullManual, readSpelling } from '../manuals/remote-manual.ts';
@@ -73,9 +74,10 @@ function sayPushed({ title, manualId, result: of, changesetId, changes }: Pushed
   ].join('\n');
 }
 
-/** What was done to the other manuals is told all the same. */
+/** What was done to other manuals is told all the same. */
 function toFailed({ id }: ManualFolder, thrown: unknown): Pushed {
-  const { message } = toAppError(thrown);
+  const { code, message } = toAppError(thrown);
+  if (code === 'internal') throw thrown;
   return { manualId: id ?? null, result: 'failed', changesetId: null, changes: [], conflicts: [message], files: {} };
 }
 
@@ -88,16 +90,15 @@ async function push(ctx: OperationContext, { by, signal }: Call, input: z.output
   if (folders.length === 0) throw new AppError('invalid', 'There is no manual.json: pull, or make one with a title');
   const options: PushOptions = { mode, note, replaces: input.replace, spell: await readSpelling(account, signal) };
   if (mode !== 'check') await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'manuals push', install));
-  const pushed: (PushedManual & { files: Pushed['files'] })[] = [];
+  const pushed: (PushedManual & Pick<Pushed, 'files'>)[] = [];
   for (const one of folders) {
-    const done = await pushManual(account, input.folder, one, options, signal).catch((error: unknown) =>
-      toFailed(one, error),
-    );
-    pushed.push({ folder: one.folder, title: one.title, ...done });
+    signal.throwIfAborted();
+    const pushing = pushManual(account, input.folder, one, options, signal);
+    pushed.push({ folder: one.folder, title: one.title, ...(await pushing.catch((error) => toFailed(one, error))) });
   }
   return {
     manuals: pushed.map(({ files: _, ...one }) => one),
-    files: Object.assign({}, ...pushed.map((one) => one.files)) as Pushed['files'],
+    files: Object.assign({}, ...pushed.map((one) => one.files)),
   };
 }
 
@@ -114,20 +115,18 @@ export const operations = group('manuals', {
       isPersonal: true,
       args: ['folder'],
       in: z.strictObject({ install: theInstall, folder }),
-      out: z.object({ pulled: count, clashes: z.array(z.string()), files }),
+      out: z.object({ pulled: count, conflicts: z.array(z.string()), files }),
       async run({ install, folder: given }, ctx, { signal }) {
         const account = accountOf(ctx, install);
-        const local = readManuals(given);
-        const all = await listFolders(account, given, local, signal);
+        const all = await listFolders(account, given, signal);
         const refreshed = [];
         for (const { manual, ...ids } of all) refreshed.push(await pullManual(account, manual, ids, signal));
-        const clashes = refreshed.flatMap((one) => one.clashes);
-        const written: Pushed['files'] = Object.assign({}, ...refreshed.map((one) => one.files));
-        return { pulled: all.length, clashes, files: written };
+        const conflicts = refreshed.flatMap((one) => one.conflicts);
+        return { pulled: all.length, conflicts, files: Object.assign({}, ...refreshed.map((one) => one.files)) };
       },
-      show: ({ pulled }) => `Pulled ${pulled} ${pulled === 1 ? 'manual' : 'manuals'}.`,
-      problems: ({ clashes }) => clashes,
-      status: ({ clashes }) => (clashes.length > 0 ? 3 : 0),
+      show: ({ pulled }) => `Pulled ${sayCount(pulled, 'manual')}.`,
+      problems: ({ conflicts }) => conflicts,
+      status: ({ conflicts }) => (conflicts.length > 0 ? 3 : 0),
     },
   ),
   diff: act('POST /installs/{install}/manuals/diff', 'Show what a push would change, page by page', {
@@ -156,12 +155,11 @@ export const operations = group('manuals', {
       if (baseRevisionNumber === undefined) throw new AppError('invalid', 'Name the revision: --revision');
       const input = { manualId, baseRevisionNumber, audiences: audience, ...(note && { note }) };
       const all = await listWhole(publications.list, { manualId }, signal);
-      const last = all.reduce((max, one) => Math.max(max, one.publicationNumber), 0);
-      const isLast = (one: (typeof all)[number]) =>
-        one.publicationNumber === last && one.baseRevisionNumber === baseRevisionNumber;
+      const [last] = all.toSorted((one, other) => other.publicationNumber - one.publicationNumber);
+      const isSame = last?.baseRevisionNumber === baseRevisionNumber && last.audiences.join() === audience.join();
       // A repeat makes no second one, and an older revision can be published again.
-      const done = all.find((one) => isLast(one) && one.audiences.join() === audience.join());
-      const idempotencyKey = hash('sha256', JSON.stringify([input, last]));
+      const done = isSame ? last : undefined;
+      const idempotencyKey = hash('sha256', JSON.stringify([input, last?.publicationNumber]));
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'manuals publish', `${install}/${manualId}`));
       const publication = done ?? (await call(publications.create, input, signal, { idempotencyKey })).publication;
       // The guidelines follow at once.
@@ -207,7 +205,7 @@ export const operations = group('manuals', {
         });
         return { items };
       },
-      show: table([...fieldColumns('revision', 'at', 'says', 'published')], 'The manual has no revision.'),
+      show: table(fieldColumns('revision', 'at', 'says', 'published'), 'The manual has no revision.'),
     },
   ),
   permissions: read('GET /installs/{install}/workspaces/permissions', 'List who may use which workspace with manuals', {
@@ -228,7 +226,8 @@ export const operations = group('manuals', {
 });
 
 /** The folder of each manual of the account, which is new for a new one. */
-async function listFolders(account: Account, given: Files, local: readonly ManualFolder[], signal: AbortSignal) {
+async function listFolders(account: Account, given: Files, signal: AbortSignal) {
+  const local = readManuals(given);
   const byId = new Map(local.map((one) => [one.id, one]));
   const taken = new Set(local.map((one) => one.folder));
   return (await listManuals(account, signal)).map(({ id: manualId, title, workspaceId, workspace }) => {
@@ -241,7 +240,7 @@ async function listFolders(account: Account, given: Files, local: readonly Manua
       bindings: [],
       pages: [],
       local: [],
-      beside: new Map(),
+      jsons: new Map(),
       unmerged: [],
     };
     const manual = byId.get(manualId) ?? fresh;

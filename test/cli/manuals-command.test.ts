@@ -34,7 +34,7 @@ describe('gangway manuals', { timeout: 60_000 }, () => {
       'ws/signs/intro.md',
       '---\ntitle: Introduction\n---\n\n# Why\n\nWe need **boxes** around signs.\n\nThank you.\n',
     );
-    write('ws/signs/rules.md', 'One sign, one box.\n');
+    write('ws/signs/rules.md', 'One sign, one box. Ask ada@lab.example.\n');
     write('ws/signs/rules/edges.md', '---\ntitle: "Edges: cut signs"\n---\n\n1. Draw to the edge.\n2. No further.\n');
   });
 
@@ -75,6 +75,7 @@ describe('gangway manuals', { timeout: 60_000 }, () => {
     const before = names().map((name) => text(name));
     expect(await run('manuals', 'pull', folder)).toMatchObject({ status: 0, stdout: 'Pulled 1 manual.\n' });
     expect(names().map((name) => text(name))).toEqual(before);
+    expect(text('ws/signs/rules.md')).toContain('Ask ada@lab.example.');
     const other = path.join(workspace.folder, 'other');
     await runOk('manuals', 'pull', other);
     expect(names(other)).toEqual([
@@ -401,7 +402,7 @@ describe('gangway manuals', { timeout: 60_000 }, () => {
   it('names two files with the same id, and an asset that is not there', async () => {
     await push();
     write('ws/signs/copy.md', text('ws/signs/intro.md'));
-    expect(await run('manuals', 'push', folder)).toMatchObject(refused('Another file has this id'));
+    expect(await run('manuals', 'push', folder)).toMatchObject(refused('Another file has the same id'));
     rmSync(path.join(folder, 'ws/signs/copy.md'));
     edit('ws/signs/rules.md', 'one box.', 'one box: ![a box](asset:ast_none)');
     expect(await run('manuals', 'push', folder)).toMatchObject({
