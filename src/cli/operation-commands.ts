@@ -219,7 +219,7 @@ export function stripAll(value: unknown): unknown {
   if (typeof value === 'string') return stripControl(value);
   if (Array.isArray(value)) return value.map(stripAll);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, stripAll(one)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [stripControl(key), stripAll(one)]));
 }
 
 /** The named install, or the only one. Otherwise the command was used wrongly. */

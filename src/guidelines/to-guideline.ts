@@ -60,9 +60,8 @@ export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
 }
 
 /** One node of a page, with its images. */
-export function readNode(node: CanonicalNode): Guideline {
-  const notes = createLossNotes();
-  return { blocks: createReader(notes, 0)([node]), notes: notes.list() };
+export function readNode(node: CanonicalNode): Block[] {
+  return createReader(createLossNotes(), 0)([node]);
 }
 
 /** More than a manual of a hundred printed pages. */
@@ -178,7 +177,8 @@ function createInlineReader(notes: LossNotes, hasImages: boolean): (nodes: reado
   return (nodes) => tidy(read(nodes));
 }
 
-const styleOfMark: ReadonlyMap<string, Style> = new Map([
+/** By the names of marks, which editors write in several ways. */
+export const styleOfMark: ReadonlyMap<string, Style> = new Map([
   ['bold', 'bold'],
   ['strong', 'bold'],
   ['italic', 'italic'],

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 import { readCanonical } from '../guidelines/canonical-schema.ts';
-import { type Block, maxChars, readNode } from '../guidelines/to-guideline.ts';
+import { type Block, maxChars, nameOf, readNode, styleOfMark } from '../guidelines/to-guideline.ts';
 import { toMarkdown } from '../guidelines/to-text.ts';
 import { type DiffLine, diffLines } from '../lib/line-diff.ts';
 import type { ChangesetOperation } from '../marketplace/contract/changesets.ts';
@@ -16,7 +16,7 @@ const mostParts = 20_000;
 interface Piece {
   node: PageNode;
   markdown: string;
-  /** What the Markdown lacks, in sentences. */
+  /** What the Markdown lacks. */
   losses: readonly string[];
 }
 
@@ -38,7 +38,7 @@ function toPieces(content: unknown): Piece[] {
 }
 
 function toPiece(node: PageNode): Piece {
-  const { blocks, notes } = readAgain(node);
+  const blocks = readAgain(node);
   // Next to some signs, a word cannot be bold in Markdown.
   const plain = JSON.parse(JSON.stringify(blocks), (key, value) => (key === 'style' ? [] : value)) as Block[];
   for (const said of [blocks, plain]) {
@@ -46,14 +46,13 @@ function toPiece(node: PageNode): Piece {
     const [read, ...others] = parseMarkdown(markdown);
     if (read === undefined || read.type === kept || others.length > 0) continue;
     if (writeNode(read) !== markdown || lettersOf(read) !== lettersOf(node)) continue;
-    const losses = said === blocks ? notes : [...notes, `Some formatting of a ${node.type} was left out`];
-    return { node, markdown, losses };
+    return { node, markdown, losses: lossesOf(node, read) };
   }
   return keep(node);
 }
 
 function writeNode(node: PageNode): string {
-  return node.type === kept ? String(node.text) : tryMarkdown(readAgain(node).blocks);
+  return node.type === kept ? String(node.text) : tryMarkdown(readAgain(node));
 }
 
 /** Empty if it would be too long. */
@@ -69,13 +68,51 @@ function tryMarkdown(blocks: readonly Block[]): string {
 function keep(node: PageNode): Piece {
   const type = node.type.replaceAll(/[^\w-]/g, '').slice(0, 40);
   const markdown = `<!-- kept: ${type} -->`;
-  const losses = [`A ${type} cannot be said in Markdown, and stays as it is`];
-  return { node, markdown, losses };
+  return { node, markdown, losses: [`a whole ${type}`] };
 }
 
-function readAgain(node: PageNode): { blocks: Block[]; notes: string[] } {
+function readAgain(node: PageNode): Block[] {
   const root = readCanonical({ type: 'doc', content: [node] });
-  return root === null ? { blocks: [], notes: [] } : readNode(root);
+  return root === null ? [] : readNode(root);
+}
+
+/** The attributes of a node that Markdown says. The others stay with the node. */
+const saidAttrs = ['level', 'language', 'start'];
+
+/** What a node has more than what is read from its Markdown. */
+function lossesOf({ attrs = {}, ...node }: PageNode, said: PageNode): string[] {
+  const own = Object.fromEntries(Object.entries(attrs).filter(([name]) => saidAttrs.includes(name)));
+  const count = (facts: readonly string[]) => Map.groupBy(facts, (fact) => fact);
+  const known = count(factsOf(said));
+  const all = count(factsOf({ ...node, attrs: own }));
+  return [...all].filter(([fact, { length }]) => length > (known.get(fact)?.length ?? 0)).map(([fact]) => fact);
+}
+
+/** Each node and its attributes, and each mark once, because a text may be split. */
+function factsOf(node: PageNode): string[] {
+  const all = [node];
+  for (const { content = [] } of all) all.push(...content);
+  const nodes = all.filter((one) => one.text === undefined && !isBlank(one));
+  const marks = all.flatMap((one) => one.marks ?? []);
+  return [...nodes.flatMap(sayNode), ...new Set(marks.flatMap(sayNode))];
+}
+
+function isBlank(node: PageNode): boolean {
+  return ['paragraph', 'listitem'].includes(nameOf(node)) && (node.content ?? []).every(isBlank);
+}
+
+const usualValues: readonly unknown[] = [undefined, null, '', false, 1];
+
+function sayNode({ type, attrs = {} }: PageNode): string[] {
+  const name = styleOfMark.get(nameOf({ type })) ?? nameOf({ type });
+  const unusual = Object.entries(attrs).filter(([key, value]) => key !== 'id' && !usualValues.includes(value));
+  return [name, ...unusual.map(([key, value]) => `${key} ${sayValue(value)} of ${name}`)];
+}
+
+/** Addresses are alike if they lead to the same place, and texts if they have the same letters. */
+function sayValue(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return URL.parse(value)?.href ?? lettersOf({ type: 'text', text: value });
 }
 
 /** Its text without spaces, which Markdown may change. */
@@ -153,7 +190,7 @@ function readBody(body: string): Piece[] {
     const piece = toPiece(node);
     const [lost] = piece.losses;
     if (lost === undefined) return piece;
-    const why = piece.markdown === keep(node).markdown ? 'It is empty, too deep or too long' : lost;
+    const why = piece.markdown === keep(node).markdown ? 'It is empty, too deep or too long' : `It would lose: ${lost}`;
     throw new AppError('invalid', `A page cannot keep “${lettersOf(node).slice(0, 40)}”. ${why}`);
   });
 }
@@ -176,9 +213,8 @@ function follow(
     for (const node of fresh) {
       const made = toNew(node, next.length);
       const was = removed[0]?.node.type === made.type ? (removed.shift() ?? null) : null;
-      // These are said in Markdown.
-      const { level: _, language: __, start: ___, ...unsaid } = was?.node.attrs ?? {};
-      next.push([{ ...made, attrs: { ...made.attrs, ...unsaid } }, was]);
+      const unsaid = Object.entries(was?.node.attrs ?? {}).filter(([name]) => !saidAttrs.includes(name));
+      next.push([{ ...made, attrs: { ...made.attrs, ...Object.fromEntries(unsaid) } }, was]);
     }
     gone.push(...removed);
     [removed, fresh] = [[], []];

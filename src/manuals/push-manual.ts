@@ -23,6 +23,8 @@ export interface Pushed {
   result: (typeof pushResults)[number];
   changesetId: string | null;
   changes: Pick<Change, 'page' | 'says'>[];
+  /** What the marketplace says a check would change, by page. */
+  summary?: Record<string, unknown>[];
   /** Why nothing was changed, in sentences. */
   conflicts: string[];
   /** As of a refresh. */
@@ -87,8 +89,9 @@ async function send(
 ): Promise<Pick<Pushed, 'result'> & Partial<Pushed>> {
   const idempotencyKey = hash('sha256', JSON.stringify(input));
   if (mode === 'check') {
-    const conflicts = explainAll((await call(changesets.validate, input, signal)).conflicts ?? [], changes);
-    return { result: conflicts.length === 0 ? 'would_change' : 'conflict', conflicts };
+    const { conflicts = [] } = await call(changesets.validate, input, signal);
+    if (conflicts.length > 0) return { result: 'conflict', conflicts: explainAll(conflicts, changes) };
+    return { result: 'would_change', summary: (await call(changesets.diff, input, signal)).pages ?? [] };
   }
   if (mode === 'submit') {
     const { id: changesetId } = (await call(changesets.submit, input, signal, { idempotencyKey })).changeset;

@@ -58,7 +58,9 @@ const ofHires = [
 
 const ofManuals = [
   ...[instructions.capabilities, manuals.create, manuals.tree, manuals.revisions, manuals.restore].map(whole),
-  ...[changesets.validate, changesets.apply, changesets.submit, changesets.list, changesets.get].map(whole),
+  ...[changesets.validate, changesets.diff, changesets.apply, changesets.submit, changesets.list, changesets.get].map(
+    whole,
+  ),
   ...[changesets.approve, changesets.reject, changesets.applyStored, publications.create, permissions.list].map(whole),
 ];
 

@@ -36,6 +36,7 @@ const PushedManual = named('PushedManual', {
   result: z.enum(pushResults),
   changesetId: maybeText,
   changes: z.array(z.object({ page: z.string(), says: z.string() })),
+  summary: z.array(z.record(z.string(), z.unknown())).optional().describe('What the marketplace says of a check.'),
   conflicts: z.array(z.string()),
 });
 
@@ -66,11 +67,12 @@ const answered = {
   },
 } as const;
 
-function sayPushed({ title, manualId, result: of, changesetId, changes }: PushedManual): string {
+function sayPushed({ title, manualId, result: of, changesetId, changes, summary = [] }: PushedManual): string {
   const what = [manualId, changesetId].filter(Boolean).join(', changeset ');
   return [
     `${title}${what && ` (${what})`}: ${of.replaceAll('_', ' ')}`,
     ...changes.map(({ page, says }) => `  ${page}: ${says}`),
+    ...summary.map((page) => `  The marketplace: ${JSON.stringify(page)}`),
   ].join('\n');
 }
 

@@ -32,6 +32,10 @@ const ofDecision = {
   status: ({ conflicts }: { conflicts: string[] }) => (conflicts.length > 0 ? 3 : 0),
 } as const;
 
+function toChange({ kind, title, pageId }: Record<string, unknown>) {
+  return { page: String(title ?? pageId), says: String(kind).toLowerCase().replaceAll('_', ' ') };
+}
+
 export const operations = group('review', {
   list: read('GET /installs/{install}/changesets', 'List the submitted changes of manuals', {
     asks: 'marketplace',
@@ -54,7 +58,7 @@ export const operations = group('review', {
     ...ofDecision,
     async run({ install, changeset: changesetId, note }, ctx, { by, signal }) {
       const { call } = accountOf(ctx, install);
-      const { status } = (await call(changesets.get, { changesetId }, signal)).changeset;
+      const { status, operations: all = [] } = (await call(changesets.get, { changesetId }, signal)).changeset;
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'review approve', `${install}/${changesetId}`));
       const decision = { changesetId, decisionNote: note };
       if (status === 'APPLIED') return { id: changesetId, status, conflicts: [] };
@@ -63,7 +67,7 @@ export const operations = group('review', {
         await call(changesets.applyStored, { changesetId }, signal);
         return { id: changesetId, status: 'APPLIED', conflicts: [] };
       } catch (error) {
-        return { id: changesetId, status: 'CONFLICTED', conflicts: explainAll(conflictsIn(error), []) };
+        return { id: changesetId, status: 'CONFLICTED', conflicts: explainAll(conflictsIn(error), all.map(toChange)) };
       }
     },
   }),

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { editPage, saysSame, writeMarkdown } from '../../src/manuals/page-text.ts';
+import type { PageNode } from '../../src/manuals/parse-markdown.ts';
 import { patchContent, requireContent } from '../../src/sandbox/employer/content-schema.ts';
 import { arbitraryPage } from './arbitrary-page.ts';
 
@@ -34,6 +35,16 @@ const repeated = [
 ];
 
 const assets = new Set(['ast_1', 'ast_2']);
+
+const of = (type: string, attrs: object, ...content: PageNode[]): PageNode => ({ type, attrs: { ...attrs }, content });
+const word = (mark?: string, attrs = {}): PageNode => ({
+  type: 'text',
+  text: 'word',
+  ...(mark && { marks: [{ type: mark, attrs }] }),
+});
+const inParagraph = (...content: PageNode[]) => of('paragraph', {}, ...content);
+const inCell = (cell: string, ...content: PageNode[]) => of('table', {}, of('tableRow', {}, of(cell, {}, ...content)));
+const taskLosses = ['tasklist', 'taskitem', 'checked true of taskitem'];
 
 describe('a page as Markdown', () => {
   it('changes nothing if it is not edited, whatever the page has', () => {
@@ -84,6 +95,26 @@ describe('a page as Markdown', () => {
   ])('has %s only as text', (_, body) => {
     const { content } = editPage(undefined, body) ?? {};
     expect(JSON.stringify(content)).not.toMatch(/"type":"(?!doc|paragraph|text)/);
+  });
+
+  it.each<[string, PageNode, string[]]>([
+    ['an underlined word', inParagraph(word('underline')), ['underline']],
+    ['a bold word in two parts', inParagraph(word('bold'), word('strong')), []],
+    ['a link', inParagraph(word('link', { href: 'https://a.example', rel: 'me' })), ['rel me of link']],
+    [
+      'a link elsewhere',
+      inParagraph(word('link', { href: 'ftp://a.example' })),
+      ['link', 'href ftp://a.example/ of link'],
+    ],
+    ['an image', inParagraph(of('image', { assetId: 'ast_1', alt: 'A  box', width: 40 })), ['width 40 of image']],
+    ['an image without a text', inParagraph(of('image', { assetId: 'ast_1', alt: '' })), []],
+    ['a task', of('taskList', {}, of('taskItem', { checked: true }, inParagraph(word()))), taskLosses],
+    ['two paragraphs in a cell', inCell('tableCell', inParagraph(word()), inParagraph(word())), ['paragraph']],
+    ['code in a head', inCell('tableHeader', of('codeBlock', {}, word())), ['tableheader', 'codeblock']],
+    ['the align of a heading, which stays with it', of('heading', { level: 2, align: 'right' }, word()), []],
+    ['an empty item', of('bulletList', {}, of('listItem', {}), of('listItem', {}, inParagraph(word()))), []],
+  ])('names what Markdown does not say of %s', (_, node, losses) => {
+    expect(writeMarkdown({ type: 'doc', content: [node] }).losses).toEqual(losses);
   });
 
   it('keeps nothing that was copied from another page', () => {

@@ -103,6 +103,7 @@ const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
     ),
   (source) => source.listWhole?.(permissions.list, { workspaceId: id }, signal, { keyOf: () => '' }),
   (source) => source.call?.(changesets.validate, changes, signal),
+  (source) => source.call?.(changesets.diff, changes, signal),
   (source) => source.call?.(changesets.apply, changes, signal),
   (source) => source.call?.(changesets.submit, changes, signal),
   (source) =>
