@@ -120,10 +120,12 @@ export const operations = group('manuals', {
       out: z.object({ pulled: count, conflicts: z.array(z.string()), files }),
       async run({ install, folder: given }, ctx, { signal }) {
         const account = accountOf(ctx, install);
-        const all = await listFolders(account, given, signal);
+        const local = readManuals(given);
+        const all = await listFolders(account, given, local, signal);
+        const unseen = local.filter(({ id }) => id !== undefined && all.every(({ manualId }) => manualId !== id));
         const refreshed = [];
         for (const { manual, ...ids } of all) refreshed.push(await pullManual(account, manual, ids, signal));
-        const conflicts = refreshed.flatMap((one) => one.conflicts);
+        const conflicts = [...refreshed.flatMap((one) => one.conflicts), ...unseen.map(sayUnseen)];
         return { pulled: all.length, conflicts, files: Object.assign({}, ...refreshed.map((one) => one.files)) };
       },
       show: ({ pulled }) => `Pulled ${sayCount(pulled, 'manual')}.`,
@@ -227,9 +229,12 @@ export const operations = group('manuals', {
   }),
 });
 
+function sayUnseen(manual: ManualFolder): string {
+  return `${manual.folder}: The account does not see this manual. Ask for a role in its workspace, or delete the folder`;
+}
+
 /** The folder of each manual of the account, which is new for a new one. */
-async function listFolders(account: Account, given: Files, signal: AbortSignal) {
-  const local = readManuals(given);
+async function listFolders(account: Account, given: Files, local: readonly ManualFolder[], signal: AbortSignal) {
   const byId = new Map(local.map((one) => [one.id, one]));
   const taken = new Set(local.map((one) => one.folder));
   return (await listManuals(account, signal)).map(({ id: manualId, title, workspaceId, workspace }) => {

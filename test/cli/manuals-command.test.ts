@@ -400,6 +400,16 @@ describe('gangway manuals', { timeout: 60_000 }, () => {
     expect((await push('--submit')).changesetId).not.toBe(first.changesetId);
   });
 
+  it('says that the account does not see a manual of the folder', async () => {
+    await push();
+    sandbox.archiveManual(JSON.parse(text('ws/signs/manual.json')).id);
+    expect(await run('manuals', 'pull', folder)).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining('ws/signs: The account does not see this manual'),
+    });
+    expect(names()).toHaveLength(3);
+  });
+
   it('refuses a folder without a manual, such as a misspelt one', async () => {
     expect(await run('manuals', 'push', `${folder}x`, '--dry-run')).toMatchObject(refused('There is no manual.json'));
   });
