@@ -2,7 +2,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
-import { onSame, toExcluded } from '../db/query.ts';
+import { onSame, upsert } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractKey, GrantEvidence } from '../domain/evidence.ts';
@@ -155,14 +155,10 @@ export function listGrants(ctx: Storage): Promise<GrantEvidence[]> {
 /** Makes the budgets of these contracts due now, and regularly from then on. */
 export async function watchBudgets(tx: Transaction, contracts: readonly SweptContract[], now: string): Promise<void> {
   if (contracts.length === 0) return;
-  const met = { isWatched: true, notFoundAt: null };
-  const insert = tx.insertInto('budget').values(
-    contracts.map(({ install, contractId, budgetEventAt }) => {
-      return { install, contractId, ...met, metEventAt: budgetEventAt };
-    }),
-  );
-  const changed = { ...met, ...toExcluded(['metEventAt']) };
-  await insert.onConflict((conflict) => conflict.columns(['install', 'contractId']).doUpdateSet(changed)).execute();
+  const rows = contracts.map(({ install, contractId, budgetEventAt: metEventAt }) => {
+    return { install, contractId, metEventAt, isWatched: true, notFoundAt: null };
+  });
+  await upsert(tx, 'budget', ['install', 'contractId'], rows);
   await wantJobs(tx, 'budget', contracts.map(budgetKey), now);
 }
 

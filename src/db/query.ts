@@ -1,5 +1,6 @@
 import {
   type DeleteResult,
+  type Insertable,
   type JoinBuilder,
   type RawBuilder,
   type SelectQueryBuilder,
@@ -91,6 +92,21 @@ export function onSame<A extends keyof Tables, B extends keyof Tables>(
 /** For `doUpdateSet`: takes these columns from the row that could not be inserted. */
 export function toExcluded(columns: readonly string[]): Record<string, RawBuilder<never>> {
   return Object.fromEntries(columns.map((column) => [column, sql.ref<never>(`excluded.${column}`)]));
+}
+
+/** Inserts rows, or replaces those that are stored under their keys. */
+export async function upsert<T extends keyof Tables & string>(
+  tx: Transaction,
+  table: T,
+  key: readonly (keyof Tables[T] & string)[],
+  rows: readonly Insertable<Tables[T]>[],
+): Promise<void> {
+  const changed = toExcluded(Object.keys(rows[0] ?? {}).filter((name) => !key.some((column) => column === name)));
+  for (const part of inParts(rows)) {
+    // Safe, because the types of the arguments say the same. Kysely cannot follow a table that is a parameter.
+    const insert = tx.insertInto(table as keyof Tables).values(part as never);
+    await insert.onConflict((conflict) => conflict.columns(key as never).doUpdateSet(changed as never)).execute();
+  }
 }
 
 const all = sql<boolean>`true`;

@@ -1,4 +1,5 @@
 import type { Transaction } from './database.ts';
+import { upsert } from './query.ts';
 
 /** What the database stores about itself. */
 export type SettingName =
@@ -25,11 +26,7 @@ export async function readSetting(tx: Transaction, name: SettingName): Promise<s
 }
 
 export async function writeSetting(tx: Transaction, name: SettingName, value: string): Promise<void> {
-  await tx
-    .insertInto('setting')
-    .values({ name, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
+  await upsert(tx, 'setting', ['name'], [{ name, value }]);
 }
 
 /** Writes a setting that has no value yet. @returns the value that it has now */

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
+import { upsert } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { jobOf } from '../jobs/job.ts';
@@ -15,12 +16,8 @@ const maxDropped = 500;
 
 export async function requestReads(tx: Transaction, wanted: ContractKey[], now: string): Promise<void> {
   if (wanted.length === 0) return;
-  const again = { wantedAt: now, attempts: 0, nextAttemptAt: now };
-  await tx
-    .insertInto('readRequest')
-    .values(wanted.map((target) => ({ ...target, ...again })))
-    .onConflict((conflict) => conflict.columns(['install', 'contractId']).doUpdateSet(again))
-    .execute();
+  const rows = wanted.map((target) => ({ ...target, wantedAt: now, attempts: 0, nextAttemptAt: now }));
+  await upsert(tx, 'readRequest', ['install', 'contractId'], rows);
   const installs = [...new Set(wanted.map(({ install }) => install))];
   await wantJobs(tx, 'contracts', installs.sort().map(jobOf), now);
 }

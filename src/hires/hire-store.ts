@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { hasChanged, onSame } from '../db/query.ts';
+import { hasChanged, onSame, upsert } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 
 // The SQL of jobs that were drafted from here, of approvals, and of the hires that followed.
@@ -73,13 +73,7 @@ export function listClaims({ database: { kysely } }: Storage): Promise<Row<'clai
 
 /** Durable when it resolves, because the marketplace shows the tokens only once. */
 export async function saveClaim({ database }: Storage, claim: Row<'claim'>): Promise<void> {
-  const save = (tx: Transaction) =>
-    tx
-      .insertInto('claim')
-      .values(claim)
-      .onConflict((conflict) => conflict.column('install').doUpdateSet(claim))
-      .execute();
-  await inTransaction(database, save, { isDurable: true });
+  await inTransaction(database, (tx) => upsert(tx, 'claim', ['install'], [claim]), { isDurable: true });
 }
 
 export async function noteClaimUrl({ database }: Storage, install: string, url: string): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
+import { upsert } from '../db/query.ts';
 import { type Customer, describeOtherCustomer } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Grant } from '../marketplace/source.ts';
@@ -53,11 +54,7 @@ export function bindInstall(tx: Transaction, install: string, grant: Grant): Pro
 }
 
 async function writeBinding(tx: Transaction, install: string, customer: Customer): Promise<void> {
-  await tx
-    .insertInto('installBinding')
-    .values({ install, ...customer })
-    .onConflict((conflict) => conflict.column('install').doUpdateSet(customer))
-    .execute();
+  await upsert(tx, 'installBinding', ['install'], [{ install, ...customer }]);
 }
 
 function toCustomer({ id: grantId, organizationId = null, partnerApp }: Grant): Customer {

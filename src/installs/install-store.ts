@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { upsert } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { endpointSecretContext, tokenContext } from '../db/seal-contexts.ts';
 import { readSetting, writeSetting } from '../db/setting-store.ts';
@@ -32,13 +33,7 @@ export async function saveConnectedInstall(
     token: ctx.box.seal(Buffer.from(token), tokenContext(install)),
     projects: JSON.stringify(projects),
   };
-  await changeInstalls(ctx.database, (tx) =>
-    tx
-      .insertInto('connectedInstall')
-      .values(row)
-      .onConflict((conflict) => conflict.column('install').doUpdateSet(row))
-      .execute(),
-  );
+  await changeInstalls(ctx.database, (tx) => upsert(tx, 'connectedInstall', ['install'], [row]));
 }
 
 /** Removes it together with its webhook endpoints. */
@@ -101,13 +96,7 @@ export async function saveEndpoint(ctx: Storage, { secret, ...endpoint }: Stored
   const context = endpointSecretContext(endpoint);
   const sealed = secret === null ? null : ctx.box.seal(Buffer.from(secret), context);
   const row = { ...endpoint, secret: sealed };
-  await changeInstalls(ctx.database, (tx) =>
-    tx
-      .insertInto('webhookEndpoint')
-      .values(row)
-      .onConflict((conflict) => conflict.columns(['install', 'endpointId']).doUpdateSet(row))
-      .execute(),
-  );
+  await changeInstalls(ctx.database, (tx) => upsert(tx, 'webhookEndpoint', ['install', 'endpointId'], [row]));
 }
 
 export async function removeEndpoint(ctx: Storage, install: string, endpointId: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Storage } from '../context.ts';
 import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages, forgetPasswords } from '../converge/receipt-store.ts';
 import type { Transaction } from '../db/database.ts';
-import { inParts, keyIn, onSame } from '../db/query.ts';
+import { inParts, keyIn, onSame, upsert } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/evidence-store.ts';
@@ -141,13 +141,8 @@ export async function rememberPeople(tx: Transaction, people: PersonKey[]): Prom
 }
 
 export async function forgetPeople(tx: Transaction, people: PersonKey[], forgottenAt: string): Promise<void> {
-  for (const part of inParts(people)) {
-    const insert = tx.insertInto('forgottenPerson').values(part.map((person) => ({ ...person, forgottenAt })));
-    const forgotten = insert.onConflict((conflict) =>
-      conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }),
-    );
-    await forgotten.execute();
-  }
+  const rows = people.map((person) => ({ ...person, forgottenAt }));
+  await upsert(tx, 'forgottenPerson', ['install', 'trainerId'], rows);
 }
 
 const endSeenAt = sql<string | null>`(select seen_at from contract_end

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { inParts, onSame, toExcluded } from '../db/query.ts';
+import { onSame, upsert } from '../db/query.ts';
 import type { Route } from '../domain/install.ts';
 import {
   type InstallReadings,
@@ -197,19 +197,9 @@ function isNewWait({ required: { stage, waitsSince }, due: { waits } }: WaitingR
 }
 
 async function saveWaits(tx: Transaction, waiting: readonly WaitingRemoval[]): Promise<void> {
-  for (const part of inParts(waiting)) {
-    const rows = part.map(({ due: { membershipId, generation, cause, waits }, required: { stage, waitsSince } }) => {
-      const since: Waits = { ...waits, listsSince: null, [`${stage}Since`]: waitsSince };
-      return { membershipId, generation, isExplicit: isExplicit(cause), ...since };
-    });
-    await tx
-      .insertInto('awaitedReading')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .column('membershipId')
-          .doUpdateSet(toExcluded(['generation', 'isExplicit', 'installsSince', 'workSince', 'listsSince'])),
-      )
-      .execute();
-  }
+  const rows = waiting.map(({ due: { membershipId, generation, cause, waits }, required: { stage, waitsSince } }) => {
+    const since: Waits = { ...waits, listsSince: null, [`${stage}Since`]: waitsSince };
+    return { membershipId, generation, isExplicit: isExplicit(cause), ...since };
+  });
+  await upsert(tx, 'awaitedReading', ['membershipId'], rows);
 }

@@ -1,6 +1,6 @@
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { firstIdSince } from '../db/query.ts';
+import { firstIdSince, upsert } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { maxEnabled } from './decide-subscription.ts';
 import type { Trouble } from './troubles.ts';
@@ -79,7 +79,7 @@ export async function noteEndpointEnabled(ctx: Storage, install: string, at: str
         .where('install', '=', install)
         .executeTakeFirst();
       const enabledAt = [...toInstants(row?.enabledAt ?? '[]'), at].slice(-maxEnabled);
-      await upsertSubscription(tx, install, { enabledAt: JSON.stringify(enabledAt) });
+      await upsert(tx, 'subscription', ['install'], [{ install, enabledAt: JSON.stringify(enabledAt) }]);
     },
     { isDurable: true },
   );
@@ -108,19 +108,8 @@ export async function writeSubscription(
   changes: Partial<Row<'subscription'>>,
   isDurable = false,
 ): Promise<void> {
-  await inTransaction(ctx.database, (tx) => upsertSubscription(tx, install, changes), { isDurable });
-}
-
-async function upsertSubscription(
-  tx: Transaction,
-  install: string,
-  changes: Partial<Row<'subscription'>>,
-): Promise<void> {
-  await tx
-    .insertInto('subscription')
-    .values({ install, ...changes })
-    .onConflict((conflict) => conflict.column('install').doUpdateSet(changes))
-    .execute();
+  const row = { install, ...changes };
+  await inTransaction(ctx.database, (tx) => upsert(tx, 'subscription', ['install'], [row]), { isDurable });
 }
 
 /** Forgets the subscription of an install that is removed. */

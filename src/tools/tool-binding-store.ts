@@ -1,15 +1,12 @@
 import { sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
+import { upsert } from '../db/query.ts';
 import type { Server } from '../domain/binding.ts';
 
 /** Binds a tool to a server, even if it was bound to another one. */
 export async function setToolBinding(tx: Transaction, tool: string, server: Server): Promise<void> {
-  await tx
-    .insertInto('toolBinding')
-    .values({ tool, ...server })
-    .onConflict((conflict) => conflict.column('tool').doUpdateSet(server))
-    .execute();
+  await upsert(tx, 'toolBinding', ['tool'], [{ tool, ...server }]);
 }
 
 export function findToolBinding(ctx: Storage, tool: string): Promise<Server | undefined> {

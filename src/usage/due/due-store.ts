@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
+import { inParts, jsonTexts, keyIn, upsert } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
@@ -51,11 +51,7 @@ export async function saveDue(tx: Transaction, days: readonly Omit<StoredDue, 'i
   const rows = days.map(({ install, contractId, trainerId, day, timeZone, counts, isPartial }) => {
     return { install, contractId, trainerId, day, timeZone, isPartial, ...counts, isOpen: true };
   });
-  const changed = toExcluded(['seconds', 'tasks', 'labels', 'timeZone', 'isPartial', 'isOpen']);
-  for (const part of inParts(rows)) {
-    const insert = tx.insertInto('usageDue').values(part);
-    await insert.onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(changed)).execute();
-  }
+  await upsert(tx, 'usageDue', keyColumns, rows);
 }
 
 export async function dropDue(tx: Transaction, days: readonly DayKey[]): Promise<void> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ExpressionBuilder } from 'kysely';
 import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import { hasChanged, inParts, jsonTexts, toExcluded } from '../../db/query.ts';
+import { hasChanged, inParts, jsonTexts, upsert } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';
@@ -62,11 +62,7 @@ export async function saveHeld(tx: Transaction, held: readonly HeldRow[]): Promi
     workedOn: JSON.stringify(workedOn),
     contracts: JSON.stringify(contracts),
   }));
-  for (const part of inParts(rows)) {
-    const insert = tx.insertInto('usageHeld').values(part);
-    const changed = toExcluded(Object.keys(part[0] ?? {}).filter((name) => name !== 'id'));
-    await insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changed)).execute();
-  }
+  await upsert(tx, 'usageHeld', ['id'], rows);
 }
 
 export async function dropHeld(tx: Transaction, rows: readonly HeldRow[]): Promise<void> {
@@ -136,8 +132,7 @@ export async function keepDecision(
   decidedAt: string,
 ): Promise<void> {
   const decided = { install: contract?.install ?? null, contractId: contract?.contractId ?? null, reason, decidedAt };
-  const insert = tx.insertInto('usageDecision').values({ work, trainerId, ...decided });
-  await insert.onConflict((conflict) => conflict.column('work').doUpdateSet(decided)).execute();
+  await upsert(tx, 'usageDecision', ['work'], [{ work, trainerId, ...decided }]);
 }
 
 /** @returns whether there was one */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import type { Storage } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts } from '../../db/query.ts';
+import { inParts, jsonTexts, upsert } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Day } from '../../domain/usage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
@@ -203,12 +203,7 @@ export function updateWork(
 
 async function saveWork(tx: Transaction, one: ChangedWork, now: string): Promise<void> {
   const { key, member, known, work } = one;
-  const remembered = toRemembered(one, now);
-  await tx
-    .insertInto('usagePerson')
-    .values({ ...key, ...remembered })
-    .onConflict((conflict) => conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered))
-    .execute();
+  await upsert(tx, 'usagePerson', ['tool', 'scope', 'memberId'], [{ ...key, ...toRemembered(one, now) }]);
   await saveItems(tx, key, known, work);
   await saveDays(tx, key, { trainerId: member.trainerId, seenAt: now }, known, work);
 }

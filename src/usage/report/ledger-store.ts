@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { lockRows } from '../../db/lock.ts';
-import { countRows, inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
+import { countRows, inParts, jsonTexts, keyIn, upsert } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
@@ -55,7 +55,8 @@ export async function beginSending(ctx: Storage, days: readonly SentKey[], sentA
       const known = await loadLedger(ctx.database, tx, days, { isLocked: true });
       const { old = [], fresh = [] } = Object.groupBy(days, (day) => (known.has(dayKey(day)) ? 'old' : 'fresh'));
       const toBegun = (day: SentKey) => toRow(day, beginDay(known.get(dayKey(day)), day, sentAt));
-      await replace(tx, old.map(toBegun));
+      // These rows exist and are locked.
+      await upsert(tx, 'usageLedger', keyColumns, old.map(toBegun));
       await insertNew(tx, fresh.map(toBegun));
     },
     { isDurable: true },
@@ -77,7 +78,7 @@ export async function settleSent(
       if (begun === undefined || begun.sentAt !== sentAt) return [];
       return [toRow(day, settleDay(begun, day, result, now))];
     });
-    await replace(tx, settled);
+    await upsert(tx, 'usageLedger', keyColumns, settled);
   });
 }
 
@@ -152,15 +153,6 @@ export async function loadLedger(
     .orderBy('day');
   const found = await (isLocked ? lockRows(database, rows) : rows).execute();
   return new Map(found.map((row) => [dayKey(row), toLedgerRow(row)]));
-}
-
-/** Updates rows that exist and are locked. */
-async function replace(tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
-  for (const part of inParts(rows)) {
-    const changed = Object.keys(part[0] ?? {}).filter((name) => !keyColumns.some((key) => key === name));
-    const insert = tx.insertInto('usageLedger').values(part);
-    await insert.onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(toExcluded(changed))).execute();
-  }
 }
 
 /** @throws AppError `unavailable` if another sender has begun the same days meanwhile */
