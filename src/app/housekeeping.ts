@@ -5,14 +5,12 @@ import { dropExpiredLinks } from '../hires/hire-store.ts';
 import { answerKeptMs, purgeAnswers } from '../http/api/kept-answer-store.ts';
 import { deleteOld } from '../inbox/storage-store.ts';
 import { type JobKind, type JobName, soleJob } from '../jobs/job.ts';
-import { instantIn, toInstant } from '../lib/clock.ts';
+import { hourMs, instantIn, minuteMs, toInstant } from '../lib/clock.ts';
 import { purgeCounts } from '../notify/mail-store.ts';
 import { purgeNotices } from '../notify/notify-worker.ts';
 import { createSweep } from '../privacy/sweep.ts';
 import { clearImports } from '../usage/import/import-file.ts';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 /** Small chunks with pauses, so that no other writer waits long. */
 const chunkSize = 100;
 const restMs = 20;

@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { revokedGrant, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { type Job, type JobKind, soleJob } from '../jobs/job.ts';
-import { toInstant } from '../lib/clock.ts';
+import { dayMs, minuteMs, toInstant } from '../lib/clock.ts';
 import { chunksOf } from '../lib/lists.ts';
 import {
   budgetKey,
@@ -18,9 +18,6 @@ import {
   watchBudgets,
 } from './budget-store.ts';
 import { keepBudget } from './keep-budget.ts';
-
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 
 /**
  * This folder watches budgets, the money left of what funded a contract, and payments. Nothing here changes memberships

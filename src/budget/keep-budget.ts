@@ -6,7 +6,7 @@ import { toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import { moveJob } from '../jobs/job-store.ts';
-import { instantAfter, toInstant } from '../lib/clock.ts';
+import { dayMs, hourMs, instantAfter, toInstant } from '../lib/clock.ts';
 import type { Budget } from '../marketplace/source.ts';
 import { addBudgetNotice } from '../notify/notice-store.ts';
 import { budgetKey, lockBudget, saveBudget } from './budget-store.ts';
@@ -69,9 +69,6 @@ interface BudgetChange {
   notice: BudgetNotice | null;
   nextReadAt: string;
 }
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /**
  * Pure: the stored budget after one more answer, and the notice that is due. An answer to a request that began before

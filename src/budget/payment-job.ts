@@ -3,14 +3,11 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { goneSince, isMissed, mergeAbsences } from '../domain/evidence.ts';
 import type { Job, JobHold, JobKind } from '../jobs/job.ts';
-import { toInstant } from '../lib/clock.ts';
+import { dayMs, hourMs, minuteMs, toInstant } from '../lib/clock.ts';
 import type { PendingPayment } from '../marketplace/source-records.ts';
 import { listStoredPayments, type PaymentChanges, type StoredPayment, writePayments } from './payment-store.ts';
 
-const minuteMs = 60_000;
 const soonMs = 10 * minuteMs;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 /** Reads which payments wait for a person, if a source lists them. Events only ask for a reading. */
 export const paymentJob: JobKind = {

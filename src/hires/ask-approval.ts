@@ -5,7 +5,7 @@ import { forgottenAfterMs } from '../domain/approval.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type JobKind, jobOf } from '../jobs/job.ts';
 import { wantJobs } from '../jobs/job-store.ts';
-import { instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, minuteMs, toInstant } from '../lib/clock.ts';
 import { type Approval, approvals } from '../marketplace/contract/contracts.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { accountOf } from './account.ts';
@@ -131,7 +131,6 @@ export async function readApproval(ctx: Context, row: StoredApproval, signal: Ab
   return await settle(ctx, row, { ...row, status: 'expired', decidedAt });
 }
 
-const minuteMs = 60_000;
 /** Most people decide soon, and have three days. */
 const soonMs = 60 * minuteMs;
 

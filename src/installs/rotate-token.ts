@@ -3,7 +3,7 @@ import type { By } from '../db/audit-store.ts';
 import { type Hold, withLock } from '../db/lock.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job.ts';
-import { toInstant } from '../lib/clock.ts';
+import { dayMs, hourMs, toInstant } from '../lib/clock.ts';
 import { isGranted, tokens as tokensOf } from '../marketplace/contract/account.ts';
 import type { Grant, Source } from '../marketplace/source.ts';
 import type { TokenRecord } from '../marketplace/source-records.ts';
@@ -180,7 +180,6 @@ export function planScopes(
 
 type Lived = Pick<TokenRecord, 'createdAt' | 'expiresAt'>;
 
-const dayMs = 86_400_000;
 /** Used if the marketplace does not say when a token was made. */
 const assumedLifeMs = 90 * dayMs;
 
@@ -203,8 +202,6 @@ function lifeMsOf(createdAt: string | null, expiresAt: string): number {
   const lifeMs = createdAt === null ? assumedLifeMs : Date.parse(expiresAt) - Date.parse(createdAt);
   return Math.max(lifeMs, 0);
 }
-
-const hourMs = 3_600_000;
 
 /** Asks the marketplace when a token expires, and raises an alert if it expires soon. */
 export const tokenExpiryJob: JobKind = {

@@ -28,6 +28,10 @@ export function watchClock(now: () => Date): WatchedClock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
 /** A stored instant: ISO-8601 UTC with milliseconds, which sorts like time. */
 export function toInstant(date: Date): string {
   return date.toISOString();

@@ -1,7 +1,5 @@
+import { dayMs, hourMs } from './clock.ts';
 import type { TroubleRule } from './raised-trouble-rules.ts';
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** Troubles that queries find, other than those with work. */
 export const listedTroubleRules = {

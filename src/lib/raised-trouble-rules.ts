@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from './clock.ts';
 /** The worst first: something does not work; waits for a decision; waits for somebody to act; is worth knowing. */
 export const severities = ['down', 'held', 'waiting', 'notice'] as const;
 export type Severity = (typeof severities)[number];
@@ -22,9 +23,6 @@ export interface NoticeRule {
   /** Whether notices of another kind announce it and its end. */
   isNoticedElsewhere?: boolean;
 }
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** Troubles that no query finds. The code that meets one raises it as an alert, and says when it is over. */
 export const raisedTroubleRules = {

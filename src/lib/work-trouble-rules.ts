@@ -1,8 +1,5 @@
+import { dayMs, hourMs, minuteMs } from './clock.ts';
 import type { TroubleRule } from './raised-trouble-rules.ts';
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 /** Troubles that queries find in work, and in the budgets that pay for it. */
 export const workTroubleRules = {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
+import { dayMs } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
 import {
@@ -39,8 +40,6 @@ interface AlertFacts {
 
 /** Why a large delivery of an install would not be stored now; undefined if it would be. */
 export type DeferralOf = (install: string) => Promise<'stored_bytes' | 'disk_reserve' | undefined>;
-
-const dayMs = 86_400_000;
 
 const outStates: ReadonlySet<string> = new Set(['removed', 'released', 'orphaned']);
 const settledStates: ReadonlySet<string> = new Set([...outStates, 'active', 'invited']);

@@ -7,7 +7,7 @@ import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { toInstant } from '../lib/clock.ts';
+import { dayMs, toInstant } from '../lib/clock.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { isReachable } from '../memberships/identity-store.ts';
 
@@ -158,7 +158,6 @@ function toClaim(box: SecretBox, claimed: Due): MailClaim {
 const mostToMailbox = 3;
 /** More than a customer invites in a day, and few enough for the mail server to keep its good name. */
 const mostOfInstall = 1000;
-const dayMs = 24 * 3_600_000;
 
 /** @returns when the install may mail to this mailbox again; null if it may now */
 async function findRoom(

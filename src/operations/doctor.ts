@@ -6,7 +6,7 @@ import type { Context, Storage } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { measureAheadMs } from '../db/database-clock.ts';
 import type { Install } from '../domain/install.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, hourMs } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
 import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { findOrphans, type Orphan } from '../memberships/orphan-store.ts';
@@ -49,8 +49,6 @@ export function checkConfiguration(
     ...checkChannels(notifications),
   ];
 }
-
-const hourMs = 3_600_000;
 
 function checkChannels({ channels, repeatMs }: Config['notifications']): Check[] {
   if (channels.size === 0) return [];

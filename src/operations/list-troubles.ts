@@ -12,7 +12,7 @@ import { countDisputedContracts, listLiveLinks } from '../evidence/contract-stor
 import { listGuidelines } from '../guidelines/guideline-store.ts';
 import { countTroubled } from '../inbox/delivery-list-store.ts';
 import { listFailingJobs } from '../jobs/job-store.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { type Clock, dayMs, instantIn, toInstant } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
 import { byUrgency, type Trouble, type TroubleFacts, type TroubleKind, toTrouble } from '../lib/troubles.ts';
 import { countStuckPeople, countUndecided } from '../memberships/membership-list-store.ts';
@@ -35,8 +35,6 @@ export interface Watched extends Storage {
   /** The clock of the database. */
   clock: Clock;
 }
-
-const dayMs = 86_400_000;
 
 /** Everything that needs an operator, the worst first. */
 export async function listTroubles(ctx: Watched, file?: ConfigFile): Promise<Trouble[]> {

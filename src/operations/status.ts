@@ -9,7 +9,7 @@ import { deliveryStates } from '../domain/delivery.ts';
 import type { Install as Connected } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { countDeliveries } from '../inbox/delivery-list-store.ts';
-import { instantIn } from '../lib/clock.ts';
+import { dayMs, instantIn } from '../lib/clock.ts';
 import { sayInFull } from '../lib/troubles.ts';
 import { toDurationMs } from '../lib/units.ts';
 import { countCleared } from '../memberships/clearance-store.ts';
@@ -89,8 +89,6 @@ export const operations = group('status', {
 });
 
 const exitStatus = { down: 1, held: 2, waiting: 2, notice: 0 } as const;
-
-const dayMs = 86_400_000;
 
 export async function loadStatus(ctx: Context, since: string, file?: ConfigFile) {
   const { kysely } = ctx.database;

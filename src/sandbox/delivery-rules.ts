@@ -1,3 +1,4 @@
+import { minuteMs } from '../lib/clock.ts';
 import { Refusal } from './error-response.ts';
 import type { Marketplace } from './marketplace.ts';
 import {
@@ -8,8 +9,6 @@ import {
   type SandboxEndpoint,
   type SandboxState,
 } from './sandbox-state.ts';
-
-const minuteMs = 60_000;
 
 /** Four waits between five attempts. */
 const retryWaitsMs = [1 * minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs];

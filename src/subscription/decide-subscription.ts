@@ -1,4 +1,5 @@
 import { isEventType } from '../domain/event.ts';
+import { dayMs, hourMs } from '../lib/clock.ts';
 import type { Endpoint } from '../marketplace/source-records.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
 
@@ -92,8 +93,6 @@ export interface SubscriptionDecision {
   trouble: Trouble | null;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** At most this often a day, because enabling or renewing does not repair what disables it again and again. */
 export const maxEnabled = 3;
 /** How long two endpoints exist side by side, so that every instance loads the new secret. */

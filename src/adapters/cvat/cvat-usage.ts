@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
+import { dayMs } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/days.ts';
 import { readCsv } from '../../lib/read-csv.ts';
 import { pathSegment } from '../../lib/url.ts';
@@ -8,7 +9,6 @@ import { type ToolClient, unless } from '../tool-request.ts';
 import { type Cvat, listAll, withQuery } from './cvat-api.ts';
 import { AssignedPage, Export, Plugins, StartedExport, toProjectId } from './cvat-schema.ts';
 
-const dayMs = 86_400_000;
 /** The payload of one save names every shape in it. */
 const maxLineBytes = 4 * 1024 * 1024;
 /** About four million events. */

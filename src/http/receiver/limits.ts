@@ -1,5 +1,5 @@
 import { maxBodyBytes, rowOverheadBytes } from '../../domain/delivery.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, minuteMs } from '../../lib/clock.ts';
 
 /** What keeps one install from using the capacity of the others: its rate, the bytes in memory, and the disk. */
 
@@ -13,8 +13,6 @@ interface Bucket {
   bytes: number;
   filledAt: number;
 }
-
-const minuteMs = 60_000;
 
 /**
  * How fast an install may deliver. Each install has a token bucket that holds one minute's limit, so a minute's

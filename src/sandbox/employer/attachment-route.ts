@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { minuteMs } from '../../lib/clock.ts';
 import { messages } from '../../marketplace/contract/messages.ts';
 import type { Reason } from '../../marketplace/contract/refusals.ts';
 import { type AccountCall, type CallOf, FileAnswer, forAccount } from '../api-router.ts';
@@ -11,7 +12,6 @@ export const attachmentRoute = forAccount(messages.attachment, readAttachment, r
 
 const maxInlineBytes = 4 * 1024 * 1024;
 const readsPerMinute = 10;
-const minuteMs = 60_000;
 
 /** Before the token is checked. */
 function requireAddress({ messageId, attachmentId, delivery = 'bytes' }: Record<string, unknown>): void {

@@ -1,3 +1,4 @@
+import { dayMs } from '../../lib/clock.ts';
 import { type DraftUpdate, drafts, jobs } from '../../marketplace/contract/jobs.ts';
 import { type AccountCall, type CallOf, forAccount, forAnyone, type Route } from '../api-router.ts';
 import { addJob, changeJob } from '../contract-control.ts';
@@ -122,7 +123,6 @@ function countWords(all: Job[], field: (typeof facetFields)[number]): Record<str
 }
 
 const publishesPerDay = { claimed: 20, unclaimed: 3 };
-const dayMs = 24 * 3_600_000;
 
 function publish(call: CallOf<typeof jobs.publish>) {
   const { marketplace } = call;

@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
+import { dayMs } from '../../lib/clock.ts';
 import { addDays } from '../../lib/days.ts';
 
 export interface ReportTime {
@@ -12,7 +13,6 @@ export function reportTimeOf({ config, clock }: Context): ReportTime {
   return { now: clock.now(), lookbackMs: config.usage.lookbackMs };
 }
 
-const dayMs = 86_400_000;
 /** Days that have just left the look-back are still read, to show late changes. */
 const marginMs = 2 * dayMs;
 

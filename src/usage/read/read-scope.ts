@@ -5,7 +5,7 @@ import { AppError, concernsAll, toAppError } from '../../domain/errors.ts';
 import { type Job, type JobHold, type JobKind, soleJob } from '../../jobs/job.ts';
 import { listDueTurns } from '../../jobs/job-store.ts';
 import { runNextJob } from '../../jobs/job-worker.ts';
-import { instantAfter, toInstant } from '../../lib/clock.ts';
+import { instantAfter, minuteMs, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { turnsOf } from '../../lib/turns.ts';
@@ -207,8 +207,6 @@ export function matchArrived(waiting: readonly WaitingMembership[], listed: read
   const owners = Map.groupBy(found, ({ accountId }) => accountId);
   return found.filter(({ trainerId, accountId }) => owners.get(accountId)?.every((one) => one.trainerId === trainerId));
 }
-
-const minuteMs = 60_000;
 
 /** Finds new scopes and new members, whose work is read at once. */
 export const workSweepJob = soleJob('work sweep', async (ctx) => {

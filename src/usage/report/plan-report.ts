@@ -1,5 +1,5 @@
 import { type Counts, countNames, type Day, isLower, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
-import { toInstant } from '../../lib/clock.ts';
+import { dayMs, toInstant } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/days.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import { firstOpenDay, type ReportTime } from '../read/look-back.ts';
@@ -40,8 +40,6 @@ export interface ReportPlan {
   /** Held days that would no longer be lowered. */
   risen: PlannedDay[];
 }
-
-const dayMs = 86_400_000;
 
 /** Pure: what has to be sent so that the marketplace has what is due. */
 export function planReport(
