@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { unlessAborted } from '../lib/clock.ts';
 import { type HttpAnswer, type HttpRequest, requestJson } from '../lib/http-client.ts';
 import { type RestCall, type RestClient, type RestToken, requestLimits, statusOf } from '../lib/rest-client.ts';
 import type { Finding } from './adapter.ts';
@@ -108,23 +109,12 @@ export function createLogin(logIn: (signal: AbortSignal) => Promise<LoggedIn>): 
     if (known?.token === refused) known = undefined;
     if (known !== undefined && performance.now() < known.staleAt) return known.token;
     pending ??= renew();
-    return await untilAborted(pending, signal);
+    return await unlessAborted(pending, signal, givenUp);
   };
 }
 
 function givenUp(): AppError {
   return new AppError('unavailable', 'Could not log in: no answer in time');
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(givenUp());
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
 }
 
 interface Remedies {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { AppError } from '../domain/errors.ts';
+import { unlessAborted } from '../lib/clock.ts';
 import type { Terminal } from './session.ts';
 
 /** Reads one line, also from a pipe, without showing what is typed. Questions go to stderr, because stdout is data. */
@@ -51,18 +52,15 @@ export async function choose(
     if (Number.isInteger(picked) && picked >= 1 && picked <= choices.length) return picked - 1;
     stderr.write(`A number from 1 to ${choices.length}: `);
   }
-  throw new AppError('invalid', 'Stopped before it was answered');
+  throw toStopped();
+}
+
+function toStopped(): AppError {
+  return new AppError('invalid', 'Stopped before it was answered');
 }
 
 async function firstLine(lines: AsyncIterable<string>, signal: AbortSignal): Promise<string> {
-  const stopped = Promise.withResolvers<never>();
-  const stop = () => stopped.reject(new AppError('invalid', 'Stopped before it was answered'));
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    const read = lines[Symbol.asyncIterator]().next();
-    const { done, value } = await Promise.race([read, stopped.promise]);
-    return done ? '' : value;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  const read = lines[Symbol.asyncIterator]().next();
+  const { done, value } = await unlessAborted(read, signal, toStopped);
+  return done ? '' : value;
 }

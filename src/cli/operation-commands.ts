@@ -3,7 +3,7 @@ import { Argument, Command, Option } from 'commander';
 import { readSmallFile } from '../config/read-file.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
-import { stripControl } from '../lib/text.ts';
+import { mapTexts, stripControl } from '../lib/text.ts';
 import type { FileChanges, Files } from '../manuals/manual-folder.ts';
 import {
   answer,
@@ -216,10 +216,7 @@ function printAnswer(
 
 /** No stranger's text may break a line, move the cursor or colour the terminal. */
 export function stripAll(value: unknown): unknown {
-  if (typeof value === 'string') return stripControl(value);
-  if (Array.isArray(value)) return value.map(stripAll);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [stripControl(key), stripAll(one)]));
+  return mapTexts(value, stripControl);
 }
 
 /** The named install, or the only one. Otherwise the command was used wrongly. */

@@ -47,6 +47,19 @@ export function instantAfter(instant: string, ms: number): string {
   return new Date(Date.parse(instant) + ms).toISOString();
 }
 
+/** What the work gives, unless the signal aborts before. @param toError what is thrown then */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, toError: () => Error): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(toError());
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
 /** The end of one call: its time-out or the caller's signal, whichever comes first. */
 export interface Deadline {
   signal: AbortSignal;

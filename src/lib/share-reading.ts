@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { unlessAborted } from './clock.ts';
 
 interface Running<T> {
   /** By `performance.now`; infinite until it begins. */
@@ -81,14 +82,10 @@ function toLeft({ reason }: AbortSignal): AppError {
 }
 
 async function join<T>(running: Running<T>, signal: AbortSignal): Promise<T> {
-  const { promise: left, reject } = Promise.withResolvers<never>();
-  const leave = () => reject(toLeft(signal));
-  signal.addEventListener('abort', leave, { once: true });
   running.waiting += 1;
   try {
-    return await Promise.race([running.result, left]);
+    return await unlessAborted(running.result, signal, () => toLeft(signal));
   } finally {
-    signal.removeEventListener('abort', leave);
     running.waiting -= 1;
     if (running.waiting === 0) running.giveUp.abort();
   }

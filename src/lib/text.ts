@@ -10,6 +10,14 @@ export function stripControl(text: string): string {
     .replace(/[\p{Cc}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/gu, '');
 }
 
+/** A copy of JSON with every text changed, but not the keys of objects. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapTexts(one, change)]));
+}
+
 /** Removes the byte order mark that some editors and tools write at the beginning of a text. */
 export function stripBom(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;

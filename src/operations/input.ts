@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { sayFault } from '../lib/say-fault.ts';
+import { mapTexts } from '../lib/text.ts';
 import { type Call, fieldsOfPath, type Operation, type OperationContext } from './operation.ts';
 import { refuseUnknown } from './pick-installs.ts';
 import { theInstall } from './values.ts';
@@ -180,16 +181,9 @@ export async function answer(
   // Only now, because what is stored about a removed install can still be listed.
   if (isEmptyList(operation, cut.data)) refuseUnknown(ctx, input);
   const isWhole = operation.isSecret || (operation.isPersonal && call.role === 'operator');
-  return isWhole ? cut.data : (maskAll(cut.data) as Record<string, unknown>);
+  return isWhole ? cut.data : (mapTexts(cut.data, (text) => maskText(text)) as Record<string, unknown>);
 }
 
 function isEmptyList({ method, show }: Operation, answer: object): boolean {
   return method === 'get' && 'rowsOf' in show && show.rowsOf(answer).length === 0;
-}
-
-function maskAll(value: unknown): unknown {
-  if (typeof value === 'string') return maskText(value);
-  if (Array.isArray(value)) return value.map(maskAll);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskAll(one)]));
 }

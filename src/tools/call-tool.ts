@@ -1,6 +1,6 @@
 import type { Adapter, Member } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
-import { createDeadline, type Deadline } from '../lib/clock.ts';
+import { createDeadline, type Deadline, unlessAborted } from '../lib/clock.ts';
 
 /**
  * Makes one call with a time limit. When the time is up or Gangway stops, the call is given up even if the adapter ignores
@@ -15,16 +15,12 @@ export async function callTool<T>(
 ): Promise<T> {
   const deadline = createDeadline(timeoutMs, stopping);
   const { signal } = deadline;
-  const { promise: ended, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(toGivenUp(deadline, timeoutMs));
   try {
     signal.throwIfAborted();
-    signal.addEventListener('abort', giveUp, { once: true });
-    return await Promise.race([call(signal), ended]);
+    return await unlessAborted(call(signal), signal, () => toGivenUp(deadline, timeoutMs));
   } catch (error) {
     throw deadline.hasPassed() ? toGivenUp(deadline, timeoutMs, error) : error;
   } finally {
-    signal.removeEventListener('abort', giveUp);
     deadline.clear();
   }
 }
