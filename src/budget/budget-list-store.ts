@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import type { Database } from '../db/database.ts';
-import { jsonTexts, onSame } from '../db/query.ts';
+import { given, jsonTexts, onSame } from '../db/query.ts';
 import { type BudgetState, paceDays, runsOutAt } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Counts, Day } from '../domain/usage.ts';
@@ -44,16 +44,15 @@ export async function listBudgets(ctx: Storage, now: Date, filter: BudgetFilter)
 }
 
 function listPage({ kysely }: Database, { install, state, contractId, after, limit }: BudgetFilter) {
+  const wanted = { 'budget.install': install, 'budget.state': state, 'budget.contractId': contractId };
   let query = kysely
     .selectFrom('budget')
     .leftJoin('contract', onSame('contract', 'budget', ['install', 'contractId']))
     .select(['budget.install', 'budget.contractId', 'budget.state', 'stateSince', 'contract.title'])
     .select(['fundedVolume', 'consumedVolume', 'remainingVolume', 'consumedFraction'])
     .select(['askedAt', 'notFoundAt', 'paymentType', 'consumedSeconds', 'consumedLabels'])
-    .select((eb) => [nextReading(eb, 'dueAt').as('nextReadAt'), nextReading(eb, 'failure').as('failure')]);
-  if (install !== undefined) query = query.where('budget.install', '=', install);
-  if (state !== undefined) query = query.where('budget.state', '=', state);
-  if (contractId !== undefined) query = query.where('budget.contractId', '=', contractId);
+    .select((eb) => [nextReading(eb, 'dueAt').as('nextReadAt'), nextReading(eb, 'failure').as('failure')])
+    .where((eb) => eb.and(given(wanted)));
   if (after !== undefined) {
     query = query.where((eb) =>
       eb(eb.refTuple('budget.install', 'budget.contractId'), '>', eb.tuple(after.install, after.contractId)),

@@ -100,15 +100,14 @@ export async function listOpenAlerts(ctx: Storage, which: OpenAlertFilter): Prom
   return (await some.execute()).map(toStored);
 }
 
-export async function countOpenAlerts(ctx: Storage): Promise<{ kind: string; count: number }[]> {
-  const rows = await ctx.database.kysely
+export function countOpenAlerts(ctx: Storage): Promise<{ kind: string; count: number }[]> {
+  return ctx.database.kysely
     .selectFrom('alert')
     .select((eb) => ['kind', eb.fn.countAll<number>().as('count')])
     .where('overAt', 'is', null)
     .groupBy('kind')
     .orderBy('kind')
     .execute();
-  return rows.map(({ kind, count }) => ({ kind, count: Number(count) }));
 }
 
 /** Deletes up to `limit` that were over before `before`. */

@@ -1,6 +1,7 @@
 import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lock.ts';
+import { given } from '../db/query.ts';
 import type {
   AlertNotice,
   BudgetFacts,
@@ -220,8 +221,8 @@ async function deleteAll(tx: Transaction, old: { id: number; noticeId: number }[
 }
 
 /** How many dispatches of each channel failed, and will be tried again. */
-export async function countTroubledDispatches(ctx: Storage): Promise<{ channel: string; count: number }[]> {
-  const rows = await ctx.database.kysely
+export function countTroubledDispatches(ctx: Storage): Promise<{ channel: string; count: number }[]> {
+  return ctx.database.kysely
     .selectFrom('dispatch')
     .select((eb) => ['channel', eb.fn.countAll<number>().as('count')])
     .where('nextAttemptAt', 'is not', null)
@@ -229,7 +230,6 @@ export async function countTroubledDispatches(ctx: Storage): Promise<{ channel: 
     .groupBy('channel')
     .orderBy('channel')
     .execute();
-  return rows.map(({ channel, count }) => ({ channel, count: Number(count) }));
 }
 
 export interface DispatchFilter {
@@ -243,8 +243,8 @@ export interface DispatchFilter {
 export async function listDispatches(ctx: Storage, { state, before, limit }: DispatchFilter) {
   let query = selectWithNotice(ctx.database.kysely)
     .select(['dispatch.id', 'channel', 'state', 'messageId', 'attempts'])
-    .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt']);
-  if (state !== undefined) query = query.where('state', '=', state);
+    .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt'])
+    .where((eb) => eb.and(given({ state })));
   if (before !== undefined) query = query.where('dispatch.id', '<', before);
   const rows = await query.orderBy('dispatch.id', 'desc').limit(limit).execute();
   return rows.map(({ kind, install, contractId, occurredAt, isRepeat, budget, alert, ...dispatch }) => {

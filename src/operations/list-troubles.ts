@@ -158,7 +158,7 @@ async function findInvitations({ database, config, clock }: Watched): Found {
 async function findDeliveries({ database }: Watched): Found {
   const counts = await countTroubled(database.kysely);
   return counts.flatMap(({ state, count }) =>
-    countOf(state === 'failed' ? 'delivery_failed' : 'delivery_unprocessable', Number(count)),
+    countOf(state === 'failed' ? 'delivery_failed' : 'delivery_unprocessable', count),
   );
 }
 
@@ -167,7 +167,7 @@ async function findBudgets(ctx: Watched): Found {
   const unknown = (await countUnknownBudgets(ctx)).filter(isOf(ctx));
   return [
     ...counts.flatMap(({ install, state, count }): TroubleFacts[] =>
-      state === 'low' || state === 'depleted' ? [{ kind: `budget_${state}`, install, count: Number(count) }] : [],
+      state === 'low' || state === 'depleted' ? [{ kind: `budget_${state}`, install, count }] : [],
     ),
     ...unknown.map(({ install, count }) => {
       const detail = 'The marketplace does not have them on a linked job';
@@ -177,7 +177,7 @@ async function findBudgets(ctx: Watched): Found {
 }
 
 function budgetsOf(count: number) {
-  return { count: Number(count), names: { what: `budgets of ${sayCount(Number(count), 'contract')}` } };
+  return { count, names: { what: `budgets of ${sayCount(count, 'contract')}` } };
 }
 
 const mostPayments = 20;

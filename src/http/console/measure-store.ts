@@ -44,7 +44,7 @@ export async function measure(ctx: Context): Promise<void> {
     if (install === '' || installs.has(install)) metrics.jobsFailing.set({ kind, install }, count);
   }
   metrics.budgets.reset();
-  for (const { install, state, count } of budgets) metrics.budgets.set({ install, state }, Number(count));
+  for (const { install, state, count } of budgets) metrics.budgets.set({ install, state }, count);
   metrics.databaseBytes.set(await readDatabaseSize(database));
 }
 
