@@ -6,6 +6,7 @@ import { inParts, jsonTexts, keyIn, upsert } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
+import type { WorkSpan } from '../read/work-store.ts';
 import { type DayKey, keyColumns, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 
 // The SQL of what is due, alone and beside what was answered, and of trainers for whom it is stale.
@@ -31,7 +32,7 @@ export interface DayFilter {
 export async function loadDueOf(
   database: Database,
   db: Transaction,
-  { trainerIds, fromDay }: { trainerIds: readonly string[]; fromDay: Day },
+  { trainerIds, fromDay }: WorkSpan,
 ): Promise<StoredDue[]> {
   const rows = await db
     .selectFrom('usageDue')

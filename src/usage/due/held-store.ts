@@ -7,6 +7,7 @@ import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';
 import type { HeldWork, HeldWorkDecision } from '../attribute/attribute-work.ts';
+import type { WorkSpan } from '../read/work-store.ts';
 
 // The SQL of held work, and of what operators decided about it.
 
@@ -44,7 +45,7 @@ export function toHeldRow({ key, observation, reason, contracts, state }: HeldWo
 export async function loadHeldOf(
   database: Database,
   db: Transaction,
-  { trainerIds, fromDay }: { trainerIds: readonly string[]; fromDay: Day },
+  { trainerIds, fromDay }: WorkSpan,
 ): Promise<HeldRow[]> {
   const rows = await db
     .selectFrom('usageHeld')

@@ -6,7 +6,6 @@ import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
 import {
   countNames,
-  type Day,
   isLower,
   type Moment,
   noCounts,
@@ -18,7 +17,7 @@ import { type Attributed, attributeWork, type DueDay, workKey } from '../attribu
 import { findCandidates, needsMoments } from '../attribute/share-work.ts';
 import { importedObservations } from '../import/import-store.ts';
 import { listEngagements, scopeOfLink, timeZoneOf } from '../read/scope-store.ts';
-import { listMoments, toolObservations } from '../read/work-store.ts';
+import { listMoments, toolObservations, type WorkSpan } from '../read/work-store.ts';
 import { dayKey, releaseDays, reopenDays } from '../report/ledger-store.ts';
 import {
   chooseStale,
@@ -93,8 +92,8 @@ async function markAllIfRulesChanged(ctx: Context): Promise<void> {
 export async function refreshTrainers(ctx: Context, tx: Transaction, trainerIds: readonly string[]): Promise<void> {
   const stale = await takeStale(ctx.database, tx, trainerIds);
   if (stale.length === 0) return;
-  const staleIds = stale.map(({ trainerId }) => trainerId);
-  const change = await findChange(ctx, tx, staleIds, stale.map(({ fromDay }) => fromDay).sort()[0] ?? '');
+  const [fromDay = ''] = stale.map((one) => one.fromDay).sort();
+  const change = await findChange(ctx, tx, { trainerIds: stale.map(({ trainerId }) => trainerId), fromDay });
   await applyChange(tx, change);
   const reopened = new Set(stale.flatMap(({ trainerId, reopens }) => (reopens ? [trainerId] : [])));
   await reopenDays(tx, change.moved);
@@ -102,13 +101,7 @@ export async function refreshTrainers(ctx: Context, tx: Transaction, trainerIds:
 }
 
 /** How the stored due work of these trainers differs from what follows from the sources. */
-async function findChange(
-  ctx: Context,
-  db: Transaction,
-  trainerIds: readonly string[],
-  fromDay: Day,
-): Promise<DueChange> {
-  const span = { trainerIds, fromDay };
+async function findChange(ctx: Context, db: Transaction, span: WorkSpan): Promise<DueChange> {
   const { due, held } = await attributeTrainers(ctx, db, span);
   const stored = await loadDueOf(ctx.database, db, span);
   const storedHeld = await loadHeldOf(ctx.database, db, span);
@@ -172,7 +165,7 @@ export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?
   for (let after = ''; !signal?.aborted; ) {
     const { trainerIds, change } = await inTransaction(ctx.database, async (tx) => {
       const trainerIds = await listWorkedTrainers(tx, after, atOnce.trainers);
-      const change = await findChange(ctx, tx, trainerIds, '');
+      const change = await findChange(ctx, tx, { trainerIds, fromDay: '' });
       await applyChange(tx, change);
       return { trainerIds, change };
     });
@@ -193,20 +186,21 @@ function toWrong({ saved, dropped, heldSaved, heldDropped }: DueChange): WrongDu
   });
 }
 
-export interface AttributedSpan {
-  trainerIds: readonly string[];
-  /** Earlier days are left out. */
-  fromDay: Day;
-  /** An import that does not count yet, to be treated as if it did. */
-  includesImport?: number;
-}
-
-/** What is due and what is held for these trainers, as it follows from the sources. It changes nothing. */
-export async function attributeTrainers(ctx: Context, db: Transaction, span: AttributedSpan): Promise<Attributed> {
+/**
+ * What is due and what is held for these trainers, as it follows from the sources. It changes nothing.
+ *
+ * @param includesImport an import that does not count yet, to be treated as if it did
+ */
+export async function attributeTrainers(
+  ctx: Context,
+  db: Transaction,
+  span: WorkSpan,
+  includesImport?: number,
+): Promise<Attributed> {
   const { database } = ctx;
   const observations = [
     ...(await toolObservations(database, db, span)),
-    ...(await importedObservations(database, db, span)),
+    ...(await importedObservations(database, db, span, includesImport)),
   ];
   if (observations.length === 0) return { due: [], held: [] };
   const candidatesOf = findCandidates(await listEngagements(database, db, span.trainerIds), (engagement) => ({

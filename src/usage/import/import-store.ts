@@ -5,6 +5,7 @@ import { hasChanged, jsonRows, jsonTexts } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import { type Counts, countNames, type Day, type Observation, toCounts, type WorkedOn } from '../../domain/usage.ts';
 import { differs, sameDay } from '../due/due-store.ts';
+import type { WorkSpan } from '../read/work-store.ts';
 
 // The SQL of imports. Their lines are written in chunks, and one update makes all of them count.
 
@@ -24,17 +25,12 @@ export interface ImportedEntry extends Omit<Row<'usageImportEntry'>, 'line'> {
   countedAt: string;
 }
 
-interface ImportedSpan {
-  trainerIds: readonly string[];
-  fromDay: Day;
-  /** An import that does not count yet, to be treated as if it had just begun to. */
-  includesImport?: number | undefined;
-}
-
+/** @param includesImport an import that does not count yet, to be treated as if it had just begun to */
 export async function importedObservations(
   database: Database,
   db: Transaction,
-  { trainerIds, fromDay, includesImport = 0 }: ImportedSpan,
+  { trainerIds, fromDay }: WorkSpan,
+  includesImport = 0,
 ): Promise<Observation[]> {
   const rows = await db
     .selectFrom('usageImportEntry')
@@ -231,7 +227,7 @@ export async function listTrainers(db: Transaction, id: number): Promise<{ train
 export async function listLines(
   { database }: Storage,
   importId: number,
-  { trainerIds, fromDay }: { trainerIds: readonly string[]; fromDay: Day },
+  { trainerIds, fromDay }: WorkSpan,
 ): Promise<Pick<ImportLine, 'line' | 'trainerId' | 'day' | 'workedOnBy' | 'workedOnId'>[]> {
   return await database.kysely
     .selectFrom('usageImportEntry')

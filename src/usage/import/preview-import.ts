@@ -7,8 +7,9 @@ import { chunksOf } from '../../lib/lists.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import { loadDueOf } from '../due/due-store.ts';
 import { describeHeld, differenceOf } from '../due/explain-day.ts';
-import { type AttributedSpan, attributeTrainers } from '../due/refresh-due.ts';
+import { attributeTrainers } from '../due/refresh-due.ts';
 import { reportTimeOf } from '../read/look-back.ts';
+import type { WorkSpan } from '../read/work-store.ts';
 import { dayKey, loadLedger } from '../report/ledger-store.ts';
 import { countInstall, decideBrake, reportedOf } from '../report/plan-install.ts';
 import { type PlannedDay, type PlannedEntry, planReport } from '../report/plan-report.ts';
@@ -49,7 +50,7 @@ async function previewTrainers(
   ctx: Context,
   { id, install }: WrittenImport,
   tally: Tally,
-  span: AttributedSpan,
+  span: WorkSpan,
 ): Promise<void> {
   const { held, due } = await attributeImport(ctx, id, span);
   const changes = await findChanges(ctx, [...new Set(due.values())], span);
@@ -74,9 +75,9 @@ function tallyChange(tally: Tally, of: Pick<PreviewedLine, 'line' | 'trainerId' 
 }
 
 /** By `lineKey`: what is held and what is due of an import. */
-async function attributeImport(ctx: Context, id: number, span: AttributedSpan) {
+async function attributeImport(ctx: Context, id: number, span: WorkSpan) {
   const source = sourceOf(id);
-  const attributed = await attributeTrainers(ctx, ctx.database.kysely, { ...span, includesImport: id });
+  const attributed = await attributeTrainers(ctx, ctx.database.kysely, span, id);
   const ours = attributed.held.filter(({ observation }) => observation.source === source);
   const due = new Map<string, DueDay>();
   for (const day of attributed.due) {
@@ -115,11 +116,7 @@ const refusedBefore: Outcome = {
 };
 
 /** By `dayKey`. */
-async function findChanges(
-  ctx: Context,
-  days: readonly DueDay[],
-  span: AttributedSpan,
-): Promise<Map<string, DayChange>> {
+async function findChanges(ctx: Context, days: readonly DueDay[], span: WorkSpan): Promise<Map<string, DayChange>> {
   const ledger = await loadLedger(ctx.database, ctx.database.kysely, days);
   const stored = await loadDueOf(ctx.database, ctx.database.kysely, span);
   const dismissed = new Map(stored.filter(({ isOpen }) => !isOpen).map((one) => [dayKey(one), one.counts]));

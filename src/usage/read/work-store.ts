@@ -97,7 +97,8 @@ export function toItem({ taskId, isDone, doneDay, doneAt, labels, seconds, grown
   };
 }
 
-interface ObservedSpan {
+/** Some days of some trainers. */
+export interface WorkSpan {
   trainerIds: readonly string[];
   /** Earlier days are left out. */
   fromDay: Day;
@@ -107,7 +108,7 @@ interface ObservedSpan {
 export async function toolObservations(
   database: Database,
   db: Transaction,
-  { trainerIds, fromDay }: ObservedSpan,
+  { trainerIds, fromDay }: WorkSpan,
 ): Promise<Observation[]> {
   const ofThem = jsonTexts(database, trainerIds);
   const days = db.selectFrom('usageDay').selectAll().where('trainerId', 'in', ofThem).where('day', '>=', fromDay);

@@ -11,10 +11,7 @@ import { isDoubted, type LedgerDay } from './ledger-day.ts';
  */
 export type SendCause = 'new' | 'changed' | 'in_doubt' | 'again' | 'leaving';
 
-export type PlannedDay = Pick<
-  DueDay,
-  'install' | 'contractId' | 'trainerId' | 'day' | 'timeZone' | 'counts' | 'isPartial'
->;
+export type PlannedDay = Omit<DueDay, 'observations'>;
 
 type DueCounts = Pick<PlannedDay, 'counts' | 'isPartial'>;
 
