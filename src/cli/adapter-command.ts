@@ -10,20 +10,13 @@ import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/text.ts';
 import { version } from '../lib/version.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
+import type { testArguments, testOptions } from './commands/inputs.ts';
 import type { Printed } from './define-command.ts';
+import type { GivenOf } from './options.ts';
 import type { Session, Terminal } from './session.ts';
 import { loadCommandConfig, toQuery } from './with-storage.ts';
 
-interface TestOptions {
-  file: string | undefined;
-  tool: string | undefined;
-  settings: string | undefined;
-  group: string[];
-  crowd: number | undefined;
-  emailDomain: string;
-  yes: boolean;
-  json: boolean;
-}
+type TestOptions = GivenOf<typeof testArguments & typeof testOptions>;
 
 /** `gangway adapter test`: for whoever writes an adapter. */
 export async function runAdapterTest(options: TestOptions, session: Session): Promise<Printed> {

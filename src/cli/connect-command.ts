@@ -19,24 +19,13 @@ import { type Reconciled, reconcileNow } from '../operations/reconcile-now.ts';
 import { awaitClaim, endClaim, registerAccount } from '../operations/register.ts';
 import { formatTable } from '../operations/text-table.ts';
 import { askSecret, askYesNo } from './ask.ts';
+import type { connectArguments, connectOptions } from './commands/inputs.ts';
 import type { Printed } from './define-command.ts';
+import type { GivenOf } from './options.ts';
 import { type RemoteSession, type ServicesSession, type Terminal, withProgress } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
-interface ConnectOptions {
-  install: string;
-  employer: boolean;
-  job: string[];
-  tokenFile: string | undefined;
-  tool: string | undefined;
-  projects: string[] | undefined;
-  yes: boolean;
-  move: boolean;
-  acceptOrphans: boolean;
-  acceptOtherCustomer: boolean;
-  wait: number;
-  register: boolean;
-}
+type ConnectOptions = GivenOf<typeof connectArguments & typeof connectOptions>;
 
 interface Connected extends Reconciled, Established {}
 

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import { withoutMilliseconds } from '../operations/text-table.ts';
-import type { Input, Inputs, ValuesOf } from './options.ts';
+import type { GivenOf, Input, Inputs } from './options.ts';
 import { printError, type RemoteSession, type Session, type Sessions, type Terminal } from './session.ts';
 
 type None = Record<never, never>;
@@ -8,8 +8,7 @@ type None = Record<never, never>;
 export type CreateCommand = (terminal: Terminal) => Command;
 
 /** The values of a command's arguments and options. */
-export type Given<Arguments extends Inputs, Options extends Inputs> = ValuesOf<Arguments> &
-  ValuesOf<Options> & { json: boolean };
+export type Given<Arguments extends Inputs, Options extends Inputs> = GivenOf<Arguments & Options>;
 
 /** 1: something failed; 2: something is due; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;

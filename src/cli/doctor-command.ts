@@ -21,17 +21,13 @@ import { examineUpgrade } from '../operations/check-upgrade.ts';
 import { checkConfiguration, examineStored } from '../operations/doctor.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
+import type { doctorOptions } from './commands/inputs.ts';
 import type { Printed } from './define-command.ts';
+import type { GivenOf } from './options.ts';
 import type { RemoteSession, Session } from './session.ts';
 import { loadCommandConfig } from './with-storage.ts';
 
-interface DoctorOptions {
-  rehearse: boolean;
-  tool: string | undefined;
-  group: string | undefined;
-  emailDomain: string;
-  upgrade: boolean;
-}
+type DoctorOptions = GivenOf<typeof doctorOptions>;
 
 /** `gangway doctor`: checks everything, changes nothing, and says what to do. */
 export async function runDoctor(options: DoctorOptions, session: Session): Promise<Printed> {

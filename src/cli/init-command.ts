@@ -14,19 +14,12 @@ import {
 import { configJsonSchema } from '../config/json-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { choose } from './ask.ts';
+import type { initOptions } from './commands/inputs.ts';
 import type { Printed } from './define-command.ts';
+import type { GivenOf } from './options.ts';
 import type { Session } from './session.ts';
 
-interface InitOptions {
-  config: string;
-  install: string | undefined;
-  publicUrl: string | undefined;
-  marketplaceUrl: string | undefined;
-  employer: boolean;
-  tool: string;
-  offboarding: string | undefined;
-  force: boolean;
-}
+type InitOptions = GivenOf<typeof initOptions>;
 
 /** `gangway init`: writes a configuration to start from, a token for the console, and the schema for editors. */
 export async function runInit(options: InitOptions, session: Session): Promise<Printed> {

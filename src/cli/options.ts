@@ -26,6 +26,9 @@ export type ValuesOf<Given extends Inputs> = {
   [Name in keyof Given]: Given[Name] extends Input<infer Value> ? Value : never;
 };
 
+/** The same with what every command takes. */
+export type GivenOf<Given extends Inputs> = ValuesOf<Given> & { json: boolean };
+
 type Parse<Value> = (text: string) => Value;
 
 export function flag(description: string): Input<boolean> {
@@ -39,12 +42,14 @@ export function option<Value>(term: string, description: string, parse?: Parse<V
 }
 
 /** An option, or an argument in brackets, with a default. */
-export function withDefault<Value extends string | number>(
+export function withDefault(term: string, description: string, preset: string, parse?: Parse<string>): Input<string>;
+export function withDefault(term: string, description: string, preset: number, parse: Parse<number>): Input<number>;
+export function withDefault(
   term: string,
   description: string,
-  preset: Value,
-  parse?: Parse<Value>,
-): Input<Value> {
+  preset: unknown,
+  parse?: Parse<unknown>,
+): Input<unknown> {
   return { term, description, absent: preset, isDefault: true, ...(parse && { parse }) };
 }
 

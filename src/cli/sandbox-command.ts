@@ -7,19 +7,11 @@ import { stripControl } from '../lib/text.ts';
 import type { Control } from '../sandbox/controls.ts';
 import type { WantedFaults } from '../sandbox/faults/faults-schema.ts';
 import { type CreateCommand, defineCommand, type Given } from './define-command.ts';
-import { type Inputs, withDefault } from './options.ts';
+import { type GivenOf, type Inputs, option, toAmount, toWholeNumber, withDefault } from './options.ts';
 import type { Session, Terminal } from './session.ts';
 
-interface RunOptions {
-  faults: string | undefined;
-  port: number;
-  timeScale: number;
-  seed: string | undefined;
-  json: boolean;
-}
-
 /** `gangway sandbox`: runs a simulated marketplace until it is stopped. */
-export async function runSandbox(options: RunOptions, { terminal }: Session): Promise<undefined> {
+export async function runSandbox(options: GivenOf<typeof runOptions>, { terminal }: Session): Promise<undefined> {
   const { port, timeScale, json, seed = randomUUID() } = options;
   const faults = options.faults === undefined ? undefined : (parseJson(options.faults) as WantedFaults);
   // Loaded here, because the help of every command loads this file.
@@ -50,7 +42,7 @@ export async function runSandbox(options: RunOptions, { terminal }: Session): Pr
   await sandbox.stop();
 }
 
-export const defaultPort = 8799;
+const defaultPort = 8799;
 const defaultUrl = `http://127.0.0.1:${defaultPort}`;
 
 const url = withDefault('<url>', 'Where the sandbox answers', defaultUrl, toUrl);
@@ -126,3 +118,17 @@ export const faultsHelp = `What goes wrong, as JSON: a probability, or an object
 {"lose":0.3,"delay":{"probability":0.5,"ms":600000},"serverError":{"probability":1,"operations":["GET /contracts"]}}.
 Of deliveries: lose, repeat, reorder, delay, corrupt; of calls: rateLimited, serverError, unauthenticated, forbidden,
 slow, notJson, cutOff, empty, truncated`;
+
+export const runOptions = {
+  port: withDefault('<port>', 'The port to listen on, 0 for a free one', defaultPort, (text) =>
+    toWholeNumber(text, 0, 65_535),
+  ),
+  timeScale: withDefault(
+    '<factor>',
+    'How much faster than real time it waits between attempts to deliver; 0 stands still',
+    1,
+    toAmount,
+  ),
+  seed: option('<text>', 'Decides every id, token and fault (default: a random one)'),
+  faults: option('<json>', faultsHelp),
+};

@@ -12,15 +12,12 @@ import { toLogDestination } from '../lib/readable-log.ts';
 import { giveMemoryBack, keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { sayCount } from '../lib/text.ts';
 import { version } from '../lib/version.ts';
+import type { startOptions } from './commands/inputs.ts';
+import type { GivenOf } from './options.ts';
 import type { Session, Terminal } from './session.ts';
 import { loadCommandConfig, openConfigured, toQuery } from './with-storage.ts';
 
-interface StartOptions {
-  json: boolean;
-  acceptOrphans: boolean;
-  restored: boolean;
-  move: boolean;
-}
+type StartOptions = GivenOf<typeof startOptions>;
 
 /** `gangway start`: receives and provisions until it is stopped. */
 export async function runStart(options: StartOptions, session: Session): Promise<undefined> {

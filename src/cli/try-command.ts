@@ -22,6 +22,8 @@ import { projectLinks, webhookEndpoints } from '../marketplace/contract/platform
 import { listMemberships } from '../memberships/membership-list-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { tryOptions } from './commands/inputs.ts';
+import type { GivenOf } from './options.ts';
 import type { Session, Terminal } from './session.ts';
 
 /** Empty at each start, and ignored by git. */
@@ -33,11 +35,7 @@ const jobTitle = 'Street sign annotation';
 /** The console listens only on the loopback. */
 const alwaysSignedIn = { name: 'you', role: 'operator' } as const;
 
-interface TryOptions {
-  exit: boolean;
-  json: boolean;
-  employer: boolean;
-}
+type TryOptions = GivenOf<typeof tryOptions>;
 
 /** `gangway try`: everything on this machine, with a simulated marketplace. */
 export async function runTry({ exit, json, employer }: TryOptions, { terminal }: Session): Promise<undefined> {

@@ -13,20 +13,14 @@ import { dropImport } from '../usage/import/import-store.ts';
 import { lineOutcomes, type PreviewedLine } from '../usage/import/preview-import.ts';
 import { type ImportFormat, toTemplate } from '../usage/import/read-entries.ts';
 import { askYesNo } from './ask.ts';
+import type { importArguments, importOptions } from './commands/inputs.ts';
 import type { Printed } from './define-command.ts';
 import { listInstallsOf, pickInstall } from './operation-commands.ts';
+import type { GivenOf } from './options.ts';
 import { type RemoteSession, type ServicesSession, type Terminal, withProgress } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
-interface Confirmation {
-  yes: boolean;
-  json: boolean;
-}
-
-interface ImportOptions extends Confirmation {
-  file: string;
-  install: string | undefined;
-}
+type ImportOptions = GivenOf<typeof importArguments & typeof importOptions>;
 
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
 export async function runUsageImport(options: ImportOptions, session: ServicesSession): Promise<Printed> {
@@ -101,7 +95,7 @@ interface ReadFile {
 async function confirmImport(
   terminal: Terminal,
   { preview, ...about }: ReadFile,
-  { yes, json }: Confirmation,
+  { yes, json }: ImportOptions,
   settle: (isMeant: boolean) => Promise<number | null>,
 ): Promise<Printed> {
   const { refused } = preview.outcomes;

@@ -93,7 +93,7 @@ describe('every command', () => {
     [['deliveries', 'replay'], 'error: one of these is required: <ids>, --failed, --matching'],
     [['deliveries', 'replay', '1', 'x'], 'error: <ids>.1 must be a number'],
     [['--config'], "error: option '--config <file>' argument missing"],
-    [['sandbox', '--port', '70000'], 'a port from 0 to 65535'],
+    [['sandbox', '--port', '70000'], 'a whole number from 0 to 65535'],
   ])('%j ends with 64 and an error on stderr', async (argv, said) => {
     const { status, stdout: out, stderr: err } = await runCommand(...argv);
     expect(err).toContain(said);

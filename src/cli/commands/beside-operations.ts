@@ -1,34 +1,13 @@
-import { builtInAdapters } from '../../adapters/built-in-adapters.ts';
-import { configFileName } from '../../config/find-configuration.ts';
-import { jobRule, nameRule, projectRule } from '../../config/text-rules.ts';
 import { defineCommand, defineGroup } from '../define-command.ts';
-import {
-  argument,
-  flag,
-  keepsTo,
-  option,
-  repeatedOption,
-  toDomain,
-  toWholeNumber,
-  wait,
-  withDefault,
-} from '../options.ts';
+import { argument, flag, option } from '../options.ts';
+import * as inputs from './inputs.ts';
 
 /** Commands that are no operations: they set up and run a bridge, work with files, or ask at the terminal. */
 
 export const initCommand = defineCommand({
   name: 'init',
   description: 'Write a configuration to start from',
-  options: {
-    config: withDefault('<file>', 'The file to write', configFileName),
-    install: option('<name>', 'Write an install of this name into it, instead of connecting it by command later'),
-    publicUrl: option('<url>', 'Where the marketplace reaches this machine'),
-    marketplaceUrl: option('<url>', 'The address of another marketplace, such as a sandbox'),
-    employer: flag('You hire people with your own account, not your customers with theirs'),
-    tool: withDefault('<adapter>', `${builtInAdapters.join(', ')}, a file or a package`, 'roster'),
-    offboarding: option('<choice>', 'What a removal does in the tool, if there is a choice'),
-    force: flag('Replace a configuration that is already there'),
-  },
+  options: inputs.initOptions,
   misuse: ({ install, employer }) =>
     employer && install !== undefined && '--install is for a customer: connect your own account by command',
   json: 'Say what was written as JSON',
@@ -39,28 +18,8 @@ export const initCommand = defineCommand({
 export const connectCommand = defineCommand({
   name: 'connect',
   description: 'Connect a customer, or your own account: from a token to people in your tool',
-  arguments: {
-    install: withDefault('[install]', 'Your name for the customer or the account', 'default', keepsTo(nameRule)),
-  },
-  options: {
-    employer: flag('It is your own account at the marketplace, with a personal token, and no platform of a customer'),
-    register: flag('Register an account of your own, which a person claims by a link; then connect it'),
-    job: repeatedOption(
-      '<job=project>',
-      'With --employer: whose people work in which project, such as job_1=street-signs; may be repeated',
-      keepsTo(jobRule),
-    ),
-    tokenFile: option('<file>', 'The file with the token; without it, the token is asked for'),
-    tool: option('<name>', 'The tool of the configuration that gets the people'),
-    projects: option('<patterns>', 'The projects of the customer: ids or prefix*, separated by commas', toPatterns),
-    yes: flag('Link projects again without asking'),
-    move: flag('Have events delivered here that are delivered elsewhere now'),
-    acceptOrphans: flag('Go on although the configuration no longer covers people who are in a tool: they are kept'),
-    acceptOtherCustomer: flag(
-      'Go on although the install belonged to another customer, whose people are then removed after a grace period',
-    ),
-    wait: wait('How long to wait for the tool at most'),
-  },
+  arguments: inputs.connectArguments,
+  options: inputs.connectOptions,
   notes: `The command asks for the token without showing it, or takes it from --token-file or
 GANGWAY_CONNECT_TOKEN. It is stored encrypted in the database. It is harmless to run this again. With
 another token it connects a customer again who has disconnected. A personal token needs the scopes
@@ -74,18 +33,10 @@ is said before it is stored. Exit status: as of gangway reconcile.`,
   remote: async () => (await import('../connect-command.ts')).askConnect,
 });
 
-function toPatterns(text: string): string[] {
-  return text.split(',').map((pattern) => keepsTo(projectRule)(pattern.trim()));
-}
-
 export const startCommand = defineCommand({
   name: 'start',
   description: 'Receive deliveries and keep the tools in line, until stopped',
-  options: {
-    acceptOrphans: flag('Start although the configuration no longer covers people who are in a tool: they are kept'),
-    restored: flag('The database comes from a backup: read the marketplace before acting on what is stored'),
-    move: flag('The database was copied here, and nothing runs on the other one any more'),
-  },
+  options: inputs.startOptions,
   json: 'Print the addresses as one JSON object on stdout',
   run: async () => (await import('../start-command.ts')).runStart,
   local: 'it runs an instance here',
@@ -94,12 +45,7 @@ export const startCommand = defineCommand({
 export const tryCommand = defineCommand({
   name: 'try',
   description: 'See Gangway work: a simulated marketplace, the bridge, and a roster as the tool',
-  options: {
-    employer: flag(
-      'As an employer with an account of their own, without any webhook, instead of as an annotation platform',
-    ),
-    exit: flag('Stop after the tour, with status 0 if it went well'),
-  },
+  options: inputs.tryOptions,
   json: 'Print one JSON object after a successful tour, instead of text',
   run: async () => (await import('../try-command.ts')).runTry,
   local: 'it runs an instance here',
@@ -117,13 +63,7 @@ export const autoCommand = defineCommand({
 export const doctorCommand = defineCommand({
   name: 'doctor',
   description: 'Look at configuration, tools, marketplace, database and clocks, and say what to do',
-  options: {
-    rehearse: flag('Add a made-up person to a group of a tool, and remove them again'),
-    tool: option('<name>', 'The tool to rehearse with'),
-    group: option('<id>', 'The group to rehearse in'),
-    emailDomain: withDefault('<domain>', 'The domain of the made-up address', 'example.com', toDomain),
-    upgrade: flag('Only say what the first start of this version changes'),
-  },
+  options: inputs.doctorOptions,
   misuse({ rehearse, tool, group, upgrade }) {
     const isComplete = tool !== undefined && group !== undefined;
     if (rehearse && upgrade) return '--upgrade looks at the database only: leave --rehearse out';
@@ -210,33 +150,19 @@ export const adapterCommand = defineGroup('adapter', 'Write an adapter for a too
   defineCommand({
     name: 'test',
     description: 'Run the suite that every adapter must pass against a tool, with made-up people',
-    arguments: { file: argument('[file]', 'An adapter in a file, instead of a configured tool') },
-    options: {
-      tool: option('<name>', 'A tool of the configuration'),
-      settings: option('<file>', 'JSON: what would stand under "tools.<name>", for the file'),
-      group: repeatedOption('<id>', 'A group to add them to; name two that exist'),
-      crowd: option('<people>', 'Add so many at once: more than the tool shows on a page', toCrowd),
-      emailDomain: withDefault('<domain>', 'The domain of their addresses', 'example.com', toDomain),
-      yes: flag('Do it: without this it says what it would do'),
-    },
+    arguments: inputs.testArguments,
+    options: inputs.testOptions,
     json: 'Print one JSON object instead of a line for each case',
     run: async () => (await import('../adapter-command.ts')).runAdapterTest,
     local: 'it tries code that is here',
   }),
 ]);
 
-function toCrowd(text: string): number {
-  return toWholeNumber(text, 2, 2000);
-}
-
 export const importCommand = defineCommand({
   name: 'import',
   description: 'Take in work from a file, for a tool that cannot be asked about it',
-  arguments: { file: argument('<file>', 'A .csv or .ndjson; "gangway usage template" prints one to start from') },
-  options: {
-    install: option('<name>', 'Of which install, where there are several'),
-    yes: flag('Do not ask'),
-  },
+  arguments: inputs.importArguments,
+  options: inputs.importOptions,
   notes: `A file counts whole or not at all. Of the same person, contract or project, and day, each count is that of
 the latest file that has it.
 Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed, 64 used wrongly.`,

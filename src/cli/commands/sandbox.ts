@@ -1,9 +1,8 @@
-import { InvalidArgumentError } from 'commander';
 import { parseJson } from '../../config/read-file.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type CreateCommand, defineCommand } from '../define-command.ts';
-import { argument, flag, oneOf, option, toAmount, withDefault } from '../options.ts';
-import { control, defaultPort, faultsHelp, local, type Made, runSandbox } from '../sandbox-command.ts';
+import { argument, flag, oneOf, option } from '../options.ts';
+import { control, faultsHelp, local, type Made, runOptions, runSandbox } from '../sandbox-command.ts';
 
 const idOf = (kind: string) => argument(`<${kind}>`, `The id of the ${kind}`);
 
@@ -124,24 +123,8 @@ const commands: readonly CreateCommand[] = [
 export const sandboxCommand = defineCommand({
   name: 'sandbox',
   description: 'Run a simulated marketplace on this machine, or act as its customers',
-  options: {
-    port: withDefault('<port>', 'The port to listen on, 0 for a free one', defaultPort, toPort),
-    timeScale: withDefault(
-      '<factor>',
-      'How much faster than real time it waits between attempts to deliver; 0 stands still',
-      1,
-      toAmount,
-    ),
-    seed: option('<text>', 'Decides every id, token and fault (default: a random one)'),
-    faults: option('<json>', faultsHelp),
-  },
+  options: runOptions,
   run: async () => runSandbox,
   local,
   subcommands: commands,
 });
-
-function toPort(text: string): number {
-  const port = toAmount(text);
-  if (Number.isInteger(port) && port <= 65_535) return port;
-  throw new InvalidArgumentError('a port from 0 to 65535 is needed');
-}
