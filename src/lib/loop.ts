@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
 
@@ -60,6 +60,7 @@ export function createLoop(options: LoopOptions): Loop {
       const restMs = await runOnce();
       beat();
       if (restMs > 0) await restFor(restMs, Math.max(0, lastBeatAt - begunAt) * restPerRun);
+      // Lets requests and timers use the thread before the next run.
       await nextTurn();
     }
   }
@@ -108,11 +109,6 @@ export function createLoop(options: LoopOptions): Loop {
     },
     isHealthy: () => clock.now().getTime() - lastBeatAt < intervalMs + stallMs,
   };
-}
-
-/** Lets requests and timers use the thread before the next run. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export type Wakes<Name extends string> = ReturnType<typeof createWakes<Name>>;
