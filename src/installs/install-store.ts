@@ -74,12 +74,8 @@ async function changeInstalls(database: Database, change: (tx: Transaction) => P
 }
 
 /** A webhook endpoint that is known to deliver here. */
-export interface StoredEndpoint {
-  install: string;
-  endpointId: string;
-  /** Null if it was made by hand and its secret is in the configuration. */
+export interface StoredEndpoint extends Omit<Row<'webhookEndpoint'>, 'secret'> {
   secret: string | null;
-  storedAt: string;
 }
 
 export async function listEndpoints(ctx: Storage): Promise<StoredEndpoint[]> {

@@ -11,37 +11,20 @@ export type AlertSubject = Readonly<Record<string, string>>;
 
 export type OpenAlertFilter = { kind: RaisedKind; scope: string } | { after: number; limit: number };
 
-export interface FoundAlert {
-  kind: AlertKind;
-  digest: string;
-  /** The ids of its scope as JSON, for observed kinds. */
-  scope: string;
+/** A newer version may store kinds that this one does not know. */
+export interface StoredAlert extends Omit<Row<'alert'>, 'subject' | 'about'> {
   subject: AlertSubject;
   /** As a notice shows it. */
   about: Record<string, string>;
-  message: string;
-  /** Of what the message counts. */
-  count: number | null;
+}
+
+/** Its `count` is of what the message counts. */
+export interface FoundAlert extends Pick<StoredAlert, 'digest' | 'scope' | 'subject' | 'about' | 'message' | 'count'> {
+  kind: AlertKind;
   at: string;
 }
 
-export interface StoredAlert {
-  id: number;
-  /** A newer version may have kinds that this one does not know. */
-  kind: string;
-  digest: string;
-  subject: AlertSubject;
-  about: Record<string, string>;
-  message: string;
-  raisedAt: string;
-  seenAt: string;
-  isAnnounced: boolean;
-  count: number | null;
-  announcedAt: string | null;
-  overAt: string | null;
-}
-
-export type AlertChanges = Partial<Omit<StoredAlert, 'id' | 'kind' | 'digest' | 'subject'>>;
+export type AlertChanges = Partial<Omit<StoredAlert, 'id' | 'kind' | 'digest' | 'scope' | 'subject'>>;
 
 export async function findAlert(ctx: Storage, digest: string): Promise<StoredAlert | undefined> {
   const row = await select(ctx.database.kysely).where('digest', '=', digest).executeTakeFirst();
@@ -52,24 +35,12 @@ export async function findAlert(ctx: Storage, digest: string): Promise<StoredAle
 export async function lockAlert(
   ctx: Storage,
   tx: Transaction,
-  { kind, digest, scope, message, count, at, ...rest }: FoundAlert,
+  { kind, digest, scope, subject, about, message, count, at }: FoundAlert,
 ): Promise<StoredAlert> {
-  const [subject, about] = [JSON.stringify(rest.subject), JSON.stringify(rest.about)];
+  const found = { kind, digest, scope, subject: JSON.stringify(subject), about: JSON.stringify(about), message, count };
   await tx
     .insertInto('alert')
-    .values({
-      kind,
-      digest,
-      scope,
-      subject,
-      about,
-      message,
-      count,
-      raisedAt: at,
-      seenAt: at,
-      announcedAt: null,
-      overAt: null,
-    })
+    .values({ ...found, raisedAt: at, seenAt: at, announcedAt: null, overAt: null })
     .onConflict((conflict) => conflict.column('digest').doNothing())
     .execute();
   const row = lockRows(ctx.database, select(tx).where('digest', '=', digest));
@@ -127,18 +98,10 @@ export async function purgeAlerts(ctx: Storage, before: string, limit: number): 
 }
 
 function select(db: Transaction) {
-  return db
-    .selectFrom('alert')
-    .select(['id', 'kind', 'digest', 'subject', 'about', 'message'])
-    .select(['raisedAt', 'seenAt', 'isAnnounced', 'count', 'announcedAt', 'overAt']);
+  return db.selectFrom('alert').selectAll();
 }
 
-interface AlertRow extends Omit<StoredAlert, 'subject' | 'about'> {
-  subject: string;
-  about: string;
-}
-
-function toStored({ subject, about, ...row }: AlertRow): StoredAlert {
+function toStored({ subject, about, ...row }: Row<'alert'>): StoredAlert {
   return { ...row, subject: JSON.parse(subject) as AlertSubject, about: JSON.parse(about) as Record<string, string> };
 }
 

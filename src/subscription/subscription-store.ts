@@ -7,11 +7,8 @@ import type { Trouble } from './troubles.ts';
 
 // The only SQL about the state of webhook endpoints as the watch sees it.
 
-export interface SubscriptionRecord {
-  checkedAt: string | null;
+export interface SubscriptionRecord extends Pick<Row<'subscription'>, 'checkedAt' | 'creatingSince' | 'unmatchedAt'> {
   trouble: Trouble | null;
-  creatingSince: string | null;
-  unmatchedAt: string | null;
   /** Oldest first. */
   enabledAt: string[];
 }

@@ -62,6 +62,7 @@ export const usage = {
     taskId: text(),
     /** False for a skipped task, which does not count. */
     isDone: flag(),
+    /** When its labels and its task count. */
     doneDay: text<Day>(),
     doneAt: instant(),
     /** The last day on which it counts. */
@@ -113,6 +114,7 @@ export const usage = {
     /** When it left the look-back and was sent for the last time. */
     closedAt: instant().nullable(),
     reportId: text(),
+    /** Of the last request that was answered, also if it was refused. */
     requestId: text().nullable(),
     status: integer().nullable(),
     message: text().nullable(),

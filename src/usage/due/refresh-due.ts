@@ -4,14 +4,7 @@ import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import {
-  countNames,
-  isLower,
-  type Moment,
-  noCounts,
-  type Observation,
-  sumCounts,
-} from '../../domain/usage.ts';
+import { countNames, isLower, type Moment, noCounts, type Observation, sumCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { type Attributed, attributeWork, type DueDay, workKey } from '../attribute/attribute-work.ts';
 import { findCandidates, needsMoments } from '../attribute/share-work.ts';

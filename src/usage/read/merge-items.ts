@@ -1,26 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UsageObservation } from '../../adapters/adapter.ts';
+import type { Row } from '../../db/schema.ts';
 import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/days.ts';
 
 /** A piece of work in a tool. */
-export interface Item {
-  taskId: string;
-  /** Whether the task counts. A skipped task does not. */
-  isDone: boolean;
-  /** When its labels and its task count. */
-  doneDay: Day;
-  doneAt: string;
-  labels: number | null;
-  /** Its seconds so far, and how they grew, by day and instant. */
-  seconds: number | null;
+export interface Item
+  extends Pick<Row<'usageItem'>, 'taskId' | 'isDone' | 'doneDay' | 'doneAt' | 'labels' | 'seconds'> {
+  /** How its seconds grew, by day and instant. */
   grown: readonly Growth[];
 }
 
-export interface Growth {
+interface Instant {
   day: Day;
-  /** When the change was made. */
   at: string;
+}
+
+/** When a change was made, and the seconds that it added. */
+export interface Growth extends Instant {
   seconds: number;
 }
 
@@ -107,7 +104,7 @@ function mergeItem(known: Item | undefined, piece: ItemObservation, { timeZone, 
 }
 
 /** The last day on which an item counts, and the last instant of that day. */
-export function lastMoment({ doneDay, doneAt, grown }: Item): { day: Day; at: string } {
+export function lastMoment({ doneDay, doneAt, grown }: Item): Instant {
   return grown.reduce((last, one) => (byInstant(last, one) < 0 ? one : last), { day: doneDay, at: doneAt });
 }
 
@@ -130,7 +127,7 @@ export function changedDays(before: ReadonlyMap<string, Item>, after: ReadonlyMa
   });
 }
 
-function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
+function toMoment(instant: string, timeZone: string): Instant {
   const date = new Date(instant);
   return { day: dayIn(date, timeZone), at: date.toISOString() };
 }
@@ -138,7 +135,7 @@ function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
 function grow(
   known: Item | undefined,
   seconds: number | null,
-  { day, at }: { day: Day; at: string },
+  { day, at }: Instant,
   lowers: boolean,
 ): Pick<Item, 'seconds' | 'grown'> {
   const { seconds: before = null, grown = [] } = known ?? {};
@@ -166,7 +163,7 @@ function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
   return kept.reverse();
 }
 
-function byInstant(a: Pick<Growth, 'day' | 'at'>, b: Pick<Growth, 'day' | 'at'>): number {
+function byInstant(a: Instant, b: Instant): number {
   return `${a.day} ${a.at}` < `${b.day} ${b.at}` ? -1 : 1;
 }
 

@@ -1,29 +1,20 @@
-import { type Counts, type Day, isLower, type LedgerState, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
+import type { Row } from '../../db/schema.ts';
+import { type Counts, type Day, isLower, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 
 /** What was reported for one day, and the outcome. */
-export interface LedgerDay {
-  trainerId: string;
-  day: Day;
+export interface LedgerDay extends Pick<Row<'usageLedger'>, KeptColumn> {
   /** The counts that were answered last; all null if none were. */
   answered: Counts;
   /** The counts that were sent last, whatever the outcome. */
   tried: Counts;
-  state: LedgerState;
-  sentAt: string;
-  answeredAt: string | null;
-  /** When the day was sent for the last time, because it had left the look-back; null before that. */
-  closedAt: string | null;
-  /** Until then a request may arrive whose outcome is unknown. */
-  doubtedUntil: string | null;
   /** Since when a lowering of this day is held for an operator. */
   heldSince: string | null;
   /** Set while the day is lower than it was reported before. */
   lowered: Lowered | null;
-  /** Of the last request that was answered, also if it was refused. */
-  status: number | null;
-  requestId: string | null;
-  message: string | null;
 }
+
+type KeptColumn = 'trainerId' | 'day' | 'state' | 'sentAt' | 'answeredAt' | 'closedAt' | 'doubtedUntil' | AnswerColumn;
+type AnswerColumn = 'status' | 'requestId' | 'message';
 
 export interface Lowered {
   at: string;
@@ -40,11 +31,8 @@ export interface SentDay {
   closes: boolean;
 }
 
-export interface SendResult {
+export interface SendResult extends Pick<LedgerDay, AnswerColumn> {
   state: 'answered' | 'refused' | 'unsent';
-  status: number | null;
-  requestId: string | null;
-  message: string | null;
   /** Whether the same request was sent before, had no answer, and may arrive later. */
   isRepeated: boolean;
 }
@@ -55,24 +43,16 @@ const longestTransitMs = 10 * 60_000;
 /** Pure: the day is about to be sent. What arrived is unknown until it is settled. */
 export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts }: SentDay, sentAt: string): LedgerDay {
   const wasUnheard = known?.state === 'in_doubt';
-  return {
-    trainerId,
-    day,
-    tried: counts,
-    state: 'in_doubt',
-    sentAt,
-    heldSince: null,
-    answered: known?.answered ?? noCounts,
-    answeredAt: known?.answeredAt ?? null,
-    closedAt: known?.closedAt ?? null,
-    lowered: known?.lowered ?? null,
-    // An earlier request may arrive after this one, and after the next.
-    doubtedUntil: laterOf(known?.doubtedUntil ?? null, wasUnheard ? lastArrivalOf(known.sentAt) : null),
-    status: known?.status ?? null,
-    requestId: known?.requestId ?? null,
-    message: known?.message ?? null,
-  };
+  // An earlier request may arrive after this one, and after the next.
+  const doubtedUntil = laterOf(known?.doubtedUntil ?? null, wasUnheard ? lastArrivalOf(known.sentAt) : null);
+  const begun = { trainerId, day, tried: counts, state: 'in_doubt', sentAt, heldSince: null, doubtedUntil } as const;
+  return { ...unsent, ...known, ...begun };
 }
+
+const unsent = {
+  ...{ answered: noCounts, answeredAt: null, closedAt: null, lowered: null },
+  ...{ status: null, requestId: null, message: null },
+};
 
 /** Pure: the request with this day has ended. */
 export function settleDay(

@@ -1,5 +1,4 @@
 import type { Context } from '../../context.ts';
-import type { Day } from '../../domain/usage.ts';
 import { type DayFilter, listOpenDays, type StoredDue } from '../due/due-store.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
@@ -7,12 +6,9 @@ import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countLedger, type LedgerRow } from './ledger-store.ts';
 import { holdLowered, isBrakeOn, type PlannedEntry, planReport, type ReportPlan } from './plan-report.ts';
 
-export interface DaySelection {
+export interface DaySelection extends Pick<DayFilter, 'from' | 'to'> {
   installs: readonly string[];
   contractId?: string | undefined;
-  /** Inclusive. */
-  from?: Day | undefined;
-  to?: Day | undefined;
 }
 
 /** What a run reports. */
