@@ -60,8 +60,7 @@ async function withdrawReadings(tx: Transaction, present: string): Promise<void>
     await tx
       .updateTable('installGrant')
       .set({ activeReadAt: before })
-      .where('install', '=', install)
-      .where('grantId', '=', grantId)
+      .where((eb) => eb.and({ install, grantId }))
       .execute();
   }
 }

@@ -58,7 +58,7 @@ const rememberedMs = 200;
 
 /** Turns stored deliveries into evidence, exactly once: a delivery is settled in the same transaction. */
 export function createIntakeWorker(ctx: Context, ports: IntakePorts): Loop {
-  const { logger, clock } = ctx;
+  const { clock } = ctx;
   const { isReceiverBusy, rest: restNow = restBesideOthers } = ports;
   let usedByOthers = 0;
   let isBehind = false;
@@ -70,10 +70,8 @@ export function createIntakeWorker(ctx: Context, ports: IntakePorts): Loop {
   }
 
   return createLoop({
+    ...ctx,
     name: 'intake',
-    pollMs: ctx.pollMs,
-    logger,
-    clock,
     async run(signal) {
       const now = toInstant(clock.now());
       const isNeeded = (await hasDueDeliveries(ctx, now)) || (await hasPostponed(ctx));

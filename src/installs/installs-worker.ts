@@ -27,10 +27,8 @@ export function createInstallsWorker(
     for (const name of await registry.load()) pending.add(name);
   });
   const loop = createLoop({
+    ...ctx,
     name: 'installs',
-    pollMs: ctx.pollMs,
-    logger: ctx.logger,
-    clock: ctx.clock,
     async run(signal) {
       await loading.read(0, signal);
       const changed = [...pending];

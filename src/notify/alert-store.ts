@@ -138,8 +138,7 @@ export async function doAddressesDiffer(ctx: Storage, tool: string, trainerId: s
     .selectFrom('membership')
     .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')
     .select(['membership.install', 'workEmailDigest'])
-    .where('tool', '=', tool)
-    .where('membership.trainerId', '=', trainerId)
+    .where((eb) => eb.and({ tool, 'membership.trainerId': trainerId }))
     .where('wanted', '=', true)
     .where('isCurrent', '=', true)
     .execute();

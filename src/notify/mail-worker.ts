@@ -27,8 +27,7 @@ export interface MailStyle {
 
 /** Mails invitations one after the other; any instance may. */
 export function createMailWorker(ctx: Context, mailing: Mailing): Loop {
-  const { pollMs, logger, clock } = ctx;
-  return createLoop({ name: 'mail', pollMs, logger, clock, run: createMailing(ctx, mailing) });
+  return createLoop({ ...ctx, name: 'mail', run: createMailing(ctx, mailing) });
 }
 
 /** Mails what is due, one mail per call. */

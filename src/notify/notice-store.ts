@@ -2,6 +2,7 @@ import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lock.ts';
 import { given } from '../db/query.ts';
+import type { Row } from '../db/schema.ts';
 import type {
   AlertNotice,
   BudgetFacts,
@@ -9,7 +10,6 @@ import type {
   BudgetNotice,
   DispatchState,
   NewNotice,
-  NoticeKind,
   NoticeTopic,
 } from '../domain/notice.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
@@ -149,12 +149,9 @@ async function findTogether(
   return rows.map(({ id }) => id);
 }
 
-export interface Settlement {
-  state: DispatchState;
+/** Without a next attempt there is nothing left to do. */
+export interface Settlement extends Pick<Row<'dispatch'>, 'state' | 'nextAttemptAt' | 'failure'> {
   now: string;
-  /** Null if there is nothing left to do. */
-  nextAttemptAt: string | null;
-  failure: string | null;
 }
 
 /** @returns whether the claim still held */
@@ -259,11 +256,7 @@ function selectWithNotice(tx: Transaction) {
     .select(['kind', 'install', 'contractId', 'occurredAt', 'isRepeat', 'budget', 'alert']);
 }
 
-interface StoredNotice extends Omit<BudgetNotice, 'kind' | 'budget'> {
-  kind: NoticeKind;
-  budget: string;
-  alert: string | null;
-}
+type StoredNotice = Omit<Row<'notice'>, 'id'>;
 
 function toNotice({ kind, install, contractId, occurredAt, isRepeat, budget, alert }: StoredNotice): NewNotice {
   if (alert !== null) {

@@ -17,8 +17,7 @@ import {
 
 /** Sends the notices of one channel, message after message; any instance may. */
 export function createNotifyWorker(ctx: Context, channel: Channel): Loop {
-  const { pollMs, logger, clock } = ctx;
-  return createLoop({ name: `notify ${channel.name}`, pollMs, logger, clock, run: createNotifying(ctx, channel) });
+  return createLoop({ ...ctx, name: `notify ${channel.name}`, run: createNotifying(ctx, channel) });
 }
 
 /** Sends what is due, one message per call. */

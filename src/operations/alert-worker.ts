@@ -24,12 +24,11 @@ const settlesMs = 60_000;
  * each trouble and its end are announced once.
  */
 export function createAlertWorker(ctx: Context, deferralOf: DeferralOf): Loop {
-  const { logger, clock, pollMs = usualPollMs } = ctx;
+  const { pollMs = usualPollMs } = ctx;
   return createLoop({
+    ...ctx,
     name: 'alerts',
     intervalMs: pollMs * pollsPerBeat,
-    logger,
-    clock,
     async run(signal, beat) {
       await announceTroubles(ctx, deferralOf, signal, beat);
       return 'idle';

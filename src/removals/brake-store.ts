@@ -191,8 +191,7 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
     .selectFrom('plan')
     .innerJoin('planItem', 'planItem.planId', 'plan.id')
     .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-    .where('plan.install', '=', install)
-    .where('plan.state', '=', 'open')
+    .where((eb) => eb.and({ 'plan.install': install, 'plan.state': 'open' }))
     .where('planItem.outcome', 'is', null)
     .whereRef('membership.generation', '=', 'planItem.generation');
   return {

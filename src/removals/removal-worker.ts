@@ -38,13 +38,10 @@ const restPerRun = 4;
 
 /** Clears the due removals that the brake allows, and holds the rest in a plan. */
 export function createRemovalWorker(ctx: Context, ports: RemovalPorts): Loop {
-  const { pollMs, logger, clock } = ctx;
   return createLoop({
+    ...ctx,
     name: 'removal',
-    pollMs,
     restPerRun,
-    logger,
-    clock,
     async run() {
       await ports.beforeDeciding();
       await brakeDue(ctx, ports);

@@ -19,8 +19,7 @@ export async function seenAt(ctx: Storage, { tool, scope }: ScopeKey): Promise<S
   const rows = await ctx.database.kysely
     .selectFrom('usagePerson')
     .select('memberId')
-    .where('tool', '=', tool)
-    .where('scope', '=', scope)
+    .where((eb) => eb.and({ tool, scope }))
     .where('trainerId', '<>', '')
     .execute();
   return new Set(rows.map(({ memberId }) => memberId));
@@ -172,8 +171,7 @@ export async function listOldItems(
   const rows = await ctx.database.kysely
     .selectFrom('usageItem')
     .select(['memberId', 'itemId', 'taskId'])
-    .where('tool', '=', tool)
-    .where('scope', '=', scope)
+    .where((eb) => eb.and({ tool, scope }))
     .where('memberId', 'in', jsonTexts(ctx.database, memberIds))
     .where('doneDay', '<', firstDay)
     .execute();

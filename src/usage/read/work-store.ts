@@ -147,9 +147,7 @@ export async function listMoments(db: Transaction, { workedOn, memberId, day }: 
   const rows = await db
     .selectFrom('usageItem')
     .selectAll()
-    .where('tool', '=', workedOn.tool)
-    .where('scope', '=', workedOn.scope)
-    .where('memberId', '=', memberId)
+    .where((eb) => eb.and({ tool: workedOn.tool, scope: workedOn.scope, memberId }))
     .where('lastDay', '>=', day)
     .where((eb) => eb.or([eb('doneDay', '=', day), eb('grown', 'like', `%"${day}"%`)]))
     .execute();

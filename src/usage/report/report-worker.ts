@@ -35,12 +35,9 @@ const stallMs = 60 * 60_000;
  * computes again what is due.
  */
 export function createReportWorker(ctx: Context, onAnswer: OnAnswer): Loop {
-  const { logger, clock } = ctx;
   return createLoop({
+    ...ctx,
     name: 'report-usage',
-    pollMs: ctx.pollMs,
-    logger,
-    clock,
     stallMs,
     async run(signal, beat) {
       await wantTick(ctx);
