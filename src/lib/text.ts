@@ -18,6 +18,12 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapTexts(one, change)]));
 }
 
+/** For `sort`: by code units, so that it is the same everywhere. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
 /** Removes the byte order mark that some editors and tools write at the beginning of a text. */
 export function stripBom(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;

@@ -23,12 +23,12 @@ import {
 
 /** Who has or had access to which project, and why. */
 
+/** A trainer in a group of a tool. */
+const who = { displayName: maybeText, trainerId: z.string(), tool: z.string(), groupId: z.string() };
+
 export const membership = {
   id: z.int(),
-  displayName: maybeText,
-  trainerId: z.string(),
-  tool: z.string(),
-  groupId: z.string(),
+  ...who,
   install: z.string(),
   state: z.enum(membershipStates),
   wanted: z.boolean(),
@@ -39,14 +39,7 @@ export const membership = {
   removeAfter: maybeInstant,
 };
 
-/** A trainer in a group of a tool. */
-export const person = {
-  membershipId: z.int(),
-  displayName: maybeText,
-  trainerId: z.string(),
-  tool: z.string(),
-  groupId: z.string(),
-};
+export const person = { membershipId: z.int(), ...who };
 
 const Reason = named('Reason', {
   ...contractKey,

@@ -5,6 +5,7 @@ import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
 import type { ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
 import { maskText } from '../lib/mask.ts';
+import { compareTexts } from '../lib/text.ts';
 import { sayInstants } from '../lib/units.ts';
 import type { Bearing } from '../memberships/explain-store.ts';
 import type { Columns } from './show.ts';
@@ -140,12 +141,7 @@ function toTimeline(facts: TimelineFacts): TimelineStep[] {
     ...facts.receipts.flatMap((receipt) => toReceived(receipt, groupOf(receipt.membershipId))),
   ];
   const masked = steps.map((step) => ({ ...step, says: sayInstants(maskText(step.says)) }));
-  return masked.sort((a, b) => compare(a.at, b.at) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return masked.sort((a, b) => compareTexts(a.at, b.at) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
 }
 
 function toDelivered({ id, receivedAt, eventType, subjectId, install, state, failure }: ListedDelivery): TimelineStep {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
-import { sayCount } from '../lib/text.ts';
+import { compareTexts, sayCount } from '../lib/text.ts';
 import { nameEach } from '../memberships/membership-list-store.ts';
 import { checkUsage, sumChecked } from '../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../usage/due/explain-day.ts';
@@ -136,11 +136,10 @@ export const check = read(
 );
 
 function latestFirst(one: Omit<Day, 'displayName'>, other: Omit<Day, 'displayName'>): number {
-  if (one.day !== other.day) return one.day < other.day ? 1 : -1;
-  const [key, otherKey] = [one, other].map(({ install, contractId, trainerId, id }) =>
-    JSON.stringify([install, contractId, trainerId, id]),
-  );
-  return (key ?? '') < (otherKey ?? '') ? -1 : 1;
+  const keyOf = ({ install, contractId, trainerId, id }: typeof one) => {
+    return JSON.stringify([install, contractId, trainerId, id]);
+  };
+  return compareTexts(other.day, one.day) || compareTexts(keyOf(one), keyOf(other));
 }
 
 /** Why the day differs; empty if it does not. */

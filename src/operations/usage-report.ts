@@ -14,7 +14,7 @@ import { act, type OperationContext, read } from './operation.ts';
 import { pickInstalls, sayFailures } from './pick-installs.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { Counts, changeColumns, HeldWork, type WantedDays, wantedDays } from './usage-values.ts';
+import { Counts, changeColumns, HeldWork, ofScope, type WantedDays, wantedDays } from './usage-values.ts';
 import { count, day, flag, maybeInstant, maybeText, named, outcome, waiting } from './values.ts';
 
 /** Reports of work to the marketplace. */
@@ -38,12 +38,7 @@ const Plan = named('ReportPlan', {
   held: z.array(HeldWork),
 });
 
-const Reading = z.object({
-  tool: z.string(),
-  scope: z.string(),
-  readBeganAt: maybeInstant,
-  failure: maybeText,
-});
+const Reading = z.object({ ...ofScope, readBeganAt: maybeInstant, failure: maybeText });
 
 const readingColumns: Columns<z.output<typeof Reading>> = [
   ...fieldColumns('tool', 'scope'),
@@ -134,9 +129,7 @@ export const report = act('POST /usage/report', 'Read the work in the tools, and
   }),
   out: z.object({
     installs: z.array(Reported),
-    unread: z
-      .array(z.object({ tool: z.string(), scope: z.string(), failure: maybeText }))
-      .describe('Work that could not be read.'),
+    unread: z.array(z.object({ ...ofScope, failure: maybeText })).describe('Work that could not be read.'),
   }),
   async run({ acceptLowered: acceptsLowered, wait, ...days }, ctx, { by, signal }) {
     const wanted = { ...(await toWanted(ctx, days)), acceptsLowered };

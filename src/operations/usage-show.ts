@@ -12,7 +12,7 @@ import { findOneContract } from './contracts.ts';
 import { type OperationContext, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
-import { Counts, HeldWork, WorkedOn, whyDifferent } from './usage-values.ts';
+import { Counts, HeldWork, ofScope, WorkedOn, whyDifferent } from './usage-values.ts';
 import { day, flag, instant, maybeInstant, maybeText, named, oneContract } from './values.ts';
 
 /** The work on one contract, in the tool, in the ledger and at the marketplace. */
@@ -54,12 +54,12 @@ const Usage = z.object({
   held: z.array(HeldWork),
   reported: Counts.describe('The sum of all days that were ever reported.'),
   gaps: z
-    .array(z.object({ tool: z.string(), scope: z.string(), since: maybeInstant, says: z.string() }))
+    .array(z.object({ ...ofScope, since: maybeInstant, says: z.string() }))
     .describe('What a tool cannot report at present.'),
   fallen: z
-    .array(z.object({ tool: z.string(), scope: z.string(), trainerId: z.string(), since: instant, fallen: Counts }))
+    .array(z.object({ ...ofScope, trainerId: z.string(), since: instant, fallen: Counts }))
     .describe('Totals of a tool that are below what was counted.'),
-  failing: z.array(z.object({ tool: z.string(), scope: z.string(), readAt: maybeInstant, failure: z.string() })),
+  failing: z.array(z.object({ ...ofScope, readAt: maybeInstant, failure: z.string() })),
   files: z.record(z.string(), z.string()).describe('The names of imported files, by source.'),
   consumed: z.union([Counts, z.string()]).describe('What the marketplace says was consumed, or why it says nothing.'),
   unreported: Counts.nullable().describe('What was consumed beyond what was reported; null if it is not known.'),

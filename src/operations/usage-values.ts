@@ -14,9 +14,12 @@ export const Counts = named(
 
 export type Counts = z.output<typeof Counts>;
 
+/** Where a tool counts work. */
+export const ofScope = { tool: z.string(), scope: z.string() };
+
 export const WorkedOn = z
   .union([
-    z.object({ by: z.literal('scope'), tool: z.string(), scope: z.string() }),
+    z.object({ by: z.literal('scope'), ...ofScope }),
     z.object({ by: z.literal('project'), install: z.string(), externalProjectId: z.string() }),
     z.object({ by: z.literal('contract'), ...contractKey }),
   ])

@@ -4,6 +4,7 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { hasChanged, jsonRows, jsonTexts } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import { type Counts, countNames, type Day, type Observation, toCounts, type WorkedOn } from '../../domain/usage.ts';
+import { compareTexts } from '../../lib/text.ts';
 import { differs, sameDay } from '../due/due-store.ts';
 import type { WorkSpan } from '../read/work-store.ts';
 
@@ -56,7 +57,7 @@ export function layerEntries(entries: readonly ImportedEntry[]): Observation[] {
     JSON.stringify([install, workedOnBy, workedOnId, trainerId, day]),
   );
   return [...byWork.values()].flatMap((ofWork) => {
-    const latestFirst = ofWork.toSorted((a, b) => compare(b.countedAt, a.countedAt) || b.importId - a.importId);
+    const latestFirst = ofWork.toSorted((a, b) => compareTexts(b.countedAt, a.countedAt) || b.importId - a.importId);
     const [counted, undone] = [latestFirst.filter(isCounted), latestFirst.filter(({ isUndone }) => isUndone)];
     const counts = toCounts((name) => counted.find((one) => one[name] !== null)?.[name] ?? null);
     const takenBack = toCounts((name) =>
@@ -75,11 +76,6 @@ export function layerEntries(entries: readonly ImportedEntry[]): Observation[] {
 
 function isCounted({ isUndone }: ImportedEntry): boolean {
   return !isUndone;
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 /** One observation with the source of the latest entry that has one of the counts; none if no entry has. */
