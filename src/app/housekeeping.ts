@@ -10,6 +10,7 @@ import { purgeCounts } from '../notify/mail-store.ts';
 import { purgeNotices } from '../notify/notify-worker.ts';
 import { createSweep } from '../privacy/sweep.ts';
 import { clearImports } from '../usage/import/import-file.ts';
+import type { Progress } from '../usage/import/preview-import.ts';
 
 /** Small chunks with pauses, so that no other writer waits long. */
 const chunkSize = 100;
@@ -48,16 +49,11 @@ export const housekeeping: readonly JobKind[] = [
   ),
 ];
 
-interface StepProgress {
-  signal: AbortSignal;
-  onProgress(): void;
-}
-
 /** @param begin returns the step, which says whether more is left */
 function inSteps(
   name: JobName,
   everyMs: number,
-  begin: (ctx: Context, progress: StepProgress) => () => Promise<boolean>,
+  begin: (ctx: Context, progress: Progress) => () => Promise<boolean>,
 ): JobKind {
   return soleJob(name, async (ctx, _job, signal, { beat }) => {
     const step = begin(ctx, { signal, onProgress: beat });

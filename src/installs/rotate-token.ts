@@ -16,14 +16,6 @@ export interface RotateOptions {
   by: By;
 }
 
-export interface RotatedToken {
-  tokenId: string;
-  scopes: string[];
-  expiresAt: string | null;
-  /** The id of the old token, which is revoked. */
-  replacedId: string;
-}
-
 /** Longer than one call to the marketplace takes with its retries. */
 const leaseMs = 120_000;
 
@@ -35,6 +27,7 @@ const leaseMs = 120_000;
  * @throws AppError `invalid` for a token that cannot be rotated, or a scope that it lacks; `conflict` while another
  * process rotates it, or if the account has as many tokens as it may have; otherwise as the marketplace says. The old
  * token is then still in use, except when only its revocation failed: the message says so.
+ * @returns the new token; `replacedId` is the id of the old one
  */
 export async function rotateToken(
   ctx: Context,
@@ -42,7 +35,7 @@ export async function rotateToken(
   install: string,
   options: RotateOptions,
   signal: AbortSignal,
-): Promise<RotatedToken> {
+) {
   const original = registry.installs.get(install)?.token;
   if (original === undefined) throw new AppError('not_found', `There is no install ${install}`);
   const lock = { name: `token:${tokenDigest(original)}`, what: 'The rotation of a token', leaseMs, patienceMs: 0 };
@@ -59,7 +52,7 @@ async function rotate(
   { install, original, keep, by }: RotateOptions & { install: string; original: string },
   hold: Hold,
   signal: AbortSignal,
-): Promise<RotatedToken> {
+) {
   const before = await findReplacement(ctx, original);
   const account = asAccount(registry.openWith(install, before?.token ?? original));
   const grant = await account.readGrant(signal);

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config-schema.ts';
 import type { Context } from '../context.ts';
 import { type Placeholder, placeholderPattern } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
@@ -16,14 +17,8 @@ export interface Mailing {
   style: MailStyle;
 }
 
-/** How mails look, as configured. */
-export interface MailStyle {
-  from: string;
-  replyTo?: string | undefined;
-  subject: string;
-  /** Replaces the default text. */
-  template?: string | undefined;
-}
+/** How mails look, as configured. The template replaces the default text. */
+export type MailStyle = Omit<NonNullable<Config['mail']>, 'smtp'>;
 
 /** Mails invitations one after the other; any instance may. */
 export function createMailWorker(ctx: Context, mailing: Mailing): Loop {

@@ -11,7 +11,7 @@ import { stripBom } from '../lib/text.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { clearFindingTraces } from '../reconcile/drift/finding-store.ts';
 import { clearWorkTraces } from '../usage/read/work-store.ts';
-import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './retention.ts';
+import { type ForgetPlan, type PersonOnRecord, planForget } from './retention.ts';
 import {
   clearPeople,
   clearTitles,
@@ -25,25 +25,6 @@ import {
   retainedContractsOf,
   retainedMembershipsOf,
 } from './retention-store.ts';
-
-/** What was cleared, or would be. */
-export interface Forgotten {
-  trainerId: string;
-  /** The installs that have forgotten the trainer. */
-  installs: string[];
-  /** Installs that still need the trainer. Nothing was cleared for them. */
-  neededBy: Need[];
-  /** Installs in which a name or address was known. */
-  people: number;
-  /** Titles of the trainer's contracts. */
-  titles: number;
-  /** Stored deliveries that named the trainer. */
-  deliveries: number;
-  /** Rows with data of a tool about the trainer. */
-  toolTraces: number;
-  /** Deliveries that name the trainer and are kept, because they are not handled yet. */
-  deliveriesLeft: number;
-}
 
 export interface ForgetOptions {
   dryRun: boolean;
@@ -61,6 +42,8 @@ const restMs = 5;
  * ids stay, with a note that clears whatever an old delivery brings back, until the trainer is hired there again.
  *
  * @param who a trainer id, or a work address
+ * @returns the installs that have forgotten the trainer, or would; those that still need them; and how much was cleared.
+ *   `deliveriesLeft` name the trainer and are kept, because they are not handled yet
  * @throws AppError `not_found`; `conflict` while every install has an active contract with the trainer, or has them in
  *   a tool
  */
@@ -69,7 +52,7 @@ export async function forgetPerson(
   who: string,
   { dryRun, by, install }: ForgetOptions,
   signal: AbortSignal,
-): Promise<Forgotten> {
+) {
   const { database } = ctx;
   const trainerId = await findTrainer(ctx, who, install);
   const foreseen = planForget(await loadPerson(database.kysely, trainerId), install);
@@ -94,7 +77,7 @@ async function clearPerson(
   { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
   at: string,
-): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
+) {
   const isCleared = ({ install }: { install: string }) => cleared.includes(install);
   const named = (await peopleOf(tx, trainerId)).filter(
     (person) => isCleared(person) && (person.displayName !== null || person.workEmail !== null),

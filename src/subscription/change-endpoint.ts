@@ -161,16 +161,6 @@ function refuseToMove(install: string, { id, url }: Endpoint): AppError {
   );
 }
 
-interface RotatedEndpoint {
-  endpointId: string;
-  /** The endpoints that it replaces. */
-  replaced: string[];
-  /** Whether no second endpoint was possible, so that for a moment there was none. */
-  hadGap: boolean;
-  /** Whether the configuration has secrets for the install. They sign nothing any more. */
-  hasConfiguredSecrets: boolean;
-}
-
 interface RotateOptions {
   signal: AbortSignal;
   /** How long both endpoints exist side by side. */
@@ -181,13 +171,15 @@ interface RotateOptions {
  * Replaces the endpoint of an install, and with it the secret. It makes a second endpoint, lets both deliver until the
  * first has finished, and then deletes the first. If it stops at any point, the watch finishes it.
  *
+ * @returns the new endpoint and those that it replaces; `hadGap`: no second endpoint was possible, so that for a moment
+ *   there was none; `hasConfiguredSecrets`: those of the configuration sign nothing any more
  * @throws AppError as `ensureEndpoint`, and `not_found` if no endpoint delivers here
  */
 export async function rotateEndpoint(
   ctx: Context,
   install: string,
   { signal, overlapMs = usualOverlapMs }: RotateOptions,
-): Promise<RotatedEndpoint> {
+) {
   return await whileHeld(ctx, install, signal, async (hold) => {
     const look = { ...(await lookAtSubscription(ctx, install, signal)), hold, signal };
     const { view } = look;

@@ -3,7 +3,7 @@ import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Counts } from '../../domain/usage.ts';
+import { type Counts, noCounts } from '../../domain/usage.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { addDays } from '../../lib/days.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
@@ -87,17 +87,9 @@ async function refresh(ctx: Context, tx: Transaction, { trainerId, day }: HeldRo
   await refreshTrainers(ctx, tx, [trainerId]);
 }
 
-/** A day that changed after its last report. */
-interface LateDay extends DayKey {
-  /** For the operator's decision. */
-  id: string;
-  from: Counts;
-  to: Counts;
-}
-
-/** Days that an operator has neither sent nor dismissed, however old. */
-export async function listLate(ctx: Context, installs: readonly string[]): Promise<LateDay[]> {
-  const late: LateDay[] = [];
+/** Days that changed after their last report, and that an operator has neither sent nor dismissed, however old. */
+export async function listLate(ctx: Context, installs: readonly string[]) {
+  const late: (DayKey & { id: string; from: Counts; to: Counts })[] = [];
   const closedBefore = await readSetting(ctx.database.kysely, 'usage_closed_before');
   if (closedBefore === undefined) return late;
   for (const install of reportedOf(ctx, installs)) {
@@ -111,33 +103,23 @@ export async function listLate(ctx: Context, installs: readonly string[]): Promi
   return late;
 }
 
-/** A day of which less is due than was reported. */
-interface Lowering extends DayKey {
-  /** `held`: it waits for an operator; `reported`: it was sent. */
-  state: 'held' | 'reported';
-  /** Since when it is held, or when it was sent. */
-  since: string;
-  from: Counts;
-  /** Null if nothing is due on the day. */
-  to: Counts | null;
-}
-
-/** Held days, however old, and days that were lowered within the look-back. */
-export async function listLowerings(ctx: Context, installs: readonly string[]): Promise<Lowering[]> {
+/**
+ * Days of which less is due than was reported: held ones, however old, and those that were sent within the look-back.
+ *
+ * @returns `since`: since when it is held, or when it was sent; `to`: null if nothing is due
+ */
+export async function listLowerings(ctx: Context, installs: readonly string[]) {
   const since = instantIn(ctx.clock, -ctx.config.usage.lookbackMs);
   const days = await Promise.all(installs.map((install) => listLowered(ctx, install, since)));
   return days.flat().flatMap((day) => toLowerings(day, since));
 }
 
-function toLowerings({ due, ledger, ...key }: DueAndLedger, since: string): Lowering[] {
-  if (ledger === undefined) return [];
-  const { heldSince, lowered, answered } = ledger;
-  const lowerings: Lowering[] = [];
-  if (heldSince !== null) {
-    lowerings.push({ ...key, state: 'held', since: heldSince, from: answered, to: due?.counts ?? null });
-  }
-  if (lowered !== null && lowered.at >= since) {
-    lowerings.push({ ...key, state: 'reported', since: lowered.at, from: lowered.from, to: answered });
-  }
-  return lowerings;
+function toLowerings({ due, ledger, ...key }: DueAndLedger, since: string) {
+  const { heldSince = null, lowered = null, answered = noCounts } = ledger ?? {};
+  const held = { ...key, state: 'held' as const, from: answered, to: due?.counts ?? null };
+  const reported = { ...key, state: 'reported' as const, to: answered };
+  return [
+    ...(heldSince === null ? [] : [{ ...held, since: heldSince }]),
+    ...(lowered === null || lowered.at < since ? [] : [{ ...reported, since: lowered.at, from: lowered.from }]),
+  ];
 }
