@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Severity } from '../../../lib/raised-trouble-rules.ts';
 import { sayCount } from '../../../lib/text.ts';
-import { type Columns, installPath } from '../../../operations/show.ts';
+import { type Columns, installPath, numberColumns } from '../../../operations/show.ts';
 import { healthOf, type Status, sayTimed, sayTimes } from '../../../operations/status.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
 import { actButton, ask } from '../run-operation.ts';
@@ -106,9 +106,7 @@ function toTools(memberships: readonly StateCount[]) {
 
 const toolColumns: Columns<ReturnType<typeof toTools>[number]> = [
   ['tool', ({ tool }) => tool, { to: ({ tool }) => `/access?${new URLSearchParams({ tool })}` }],
-  ['active', ({ active }) => active, { align: 'right' }],
-  ['pending', ({ pending }) => pending, { align: 'right' }],
-  ['held', ({ held }) => held, { align: 'right' }],
+  ...numberColumns('active', 'pending', 'held'),
 ];
 
 const timeColumns: Columns<Status['times'][number]> = [
