@@ -7,7 +7,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { accountOf } from '../hires/account.ts';
 import { jobOf } from '../jobs/job.ts';
 import { wantJobs } from '../jobs/job-store.ts';
-import { sayCount } from '../lib/text.ts';
+import { sayCount, stripControl } from '../lib/text.ts';
 import { type Files, type ManualFolder, readManuals, toSlug } from '../manuals/manual-folder.ts';
 import { type Pushed, type PushOptions, pushManual, pushResults } from '../manuals/push-manual.ts';
 import { pullManual, readSpelling } from '../manuals/remote-manual.ts';
@@ -72,7 +72,7 @@ function sayPushed({ title, manualId, result: of, changesetId, changes, summary 
   return [
     `${title}${what && ` (${what})`}: ${of.replaceAll('_', ' ')}`,
     ...changes.map(({ page, says }) => `  ${page}: ${says}`),
-    ...summary.map((page) => `  The marketplace: ${JSON.stringify(page)}`),
+    ...summary.map((page) => `  The marketplace: ${stripControl(JSON.stringify(page))}`),
   ].join('\n');
 }
 
