@@ -65,7 +65,7 @@ interface Member {
   before: Sums;
 }
 
-describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed ${seed}`, () => {
+describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed ${seed}, from ${stage.day(0)}`, () => {
   const site = () => server as DoccanoServer;
   const { at, clock, sandbox } = stage;
   const { random, below, pick, stops, first, hired, now, hire, live, ...days } = createNinetyDays<Project>(

@@ -16,13 +16,13 @@ import { freePort, type ServerProcess, startServer } from './server-process.ts';
  * really runs: all by one clock. Nothing of the bridge is looked into but what it shows.
  */
 export interface UsageStage {
-  /** The first day is tomorrow. */
+  /** The first day is tomorrow, or any later one: `FIRST_DAY=2027-02-25 npm run test:tools:doccano`. */
   day(number: number): Day;
   /** An instant, from a time such as `13:05`. */
   at(number: number, time: string): string;
   clock: MovedClock;
   sandbox: Sandbox;
-  /** Moves the clock past a full hour; resolves when the bridge has read and reported. */
+  /** Moves the clock past a full hour; resolves when the bridge has read and reported by its schedule. */
   pass(instant: string): Promise<void>;
   /** Begins the bridge. */
   start(settings: StageSettings): Promise<void>;
@@ -66,7 +66,7 @@ const hardlyEver = '0 0 29 2 *';
 
 /** It begins on the first day at 13:05. */
 export async function openUsageStage(): Promise<UsageStage> {
-  const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
+  const firstDay = process.env['FIRST_DAY'] ?? addDays(new Date().toISOString().slice(0, 10), 1);
   const day = (number: number) => addDays(firstDay, number);
   const at = (number: number, time: string) => `${day(number)}T${time}:00.000Z`;
   const folder = mkdtempSync(path.join(tmpdir(), 'gangway-stage-'));
@@ -208,10 +208,11 @@ export async function openUsageStage(): Promise<UsageStage> {
   };
 }
 
-/** A line of the bridge's log. */
+/** A line of the bridge's log. The final report of a contract, which the log names, waits for no other reading. */
 function saysReported(line: string, since: string): boolean {
   if (!line.includes('"msg":"Usage was reported"')) return false;
-  return (JSON.parse(line) as { time: string }).time >= since;
+  const { time, contractId } = JSON.parse(line) as { time: string; contractId?: string };
+  return contractId === undefined && time >= since;
 }
 
 interface Member {

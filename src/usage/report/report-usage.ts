@@ -97,7 +97,7 @@ async function settleRun({ ctx, wanted }: ReportRun, report: ReportCount): Promi
   metrics.usageDays.inc({ install, outcome: 'refused' }, refused);
   const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);
   if (isAll) metrics.usageHeld.set({ install }, held);
-  logger.info({ install, sent, refused, left, requests, failure }, 'Usage was reported');
+  logger.info({ install, contractId: wanted.contractId, sent, refused, left, requests, failure }, 'Usage was reported');
 }
 
 function addSent(report: ReportCount, { answered, refused, requests, failure }: SentEntries): void {

@@ -245,11 +245,13 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   }
 
   it('their last work is reported at once and once, for the ended contract only', async () => {
-    const { reportFinal, read, seconds, leaving, staying, requests } = await openWork();
+    const { engine, reportFinal, read, seconds, leaving, staying, requests } = await openWork();
     expect(await reportFinal()).toBe(false);
     await read();
     expect(await reportFinal()).toBe(true);
     expect([seconds(leaving), seconds(staying)]).toEqual([60, 0]);
+    // The log tells it from a report of the schedule, which has waited for all readings.
+    expect(engine.log.lines().at(-1)).toMatchObject({ msg: 'Usage was reported', contractId: leaving.contractId });
     expect(await reportFinal()).toBe(false);
     expect(requests).toHaveLength(1);
   });
