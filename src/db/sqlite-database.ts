@@ -12,14 +12,11 @@ import { createSyncedLog, type SyncFile } from './sqlite-log.ts';
 import { createWriteTurns, endTurn, giveWay, takeFirst, type WriteTurns } from './write-turns.ts';
 
 export interface OpenOptions {
-  /**
-   * Whether this thread has no other work. It may block for the database, and goes first when both threads write. Its
-   * durable commits give the lock back before they wait for the disk, so that others write meanwhile.
-   */
+  /** Whether this thread has no other work. It may block for the database, and goes first when both threads write. */
   ownsThread?: boolean;
   /** The turns of the other thread that writes to the same file. */
   writeTurns?: WriteTurns;
-  /** How the log is written to the disk, with `ownsThread`. */
+  /** How the log is written to the disk. */
   sync?: SyncFile;
 }
 
@@ -38,7 +35,8 @@ const longestLogPages = 50_000;
 
 /**
  * SQLite blocks the thread that calls it. A thread with other work must not block for another writer, so `inTransaction`
- * waits instead. The checkpointer keeps the log short; without it, a commit does that.
+ * waits instead. Nor for the disk: a durable commit gives the lock back, and then waits without blocking. The checkpointer
+ * keeps the log short; without it, a commit does that.
  */
 export function openSqlite(
   url: string,
@@ -53,6 +51,7 @@ export function openSqlite(
   sqlite.pragma(`cache_size = -${ownsThread ? cacheKiB.ownThread : cacheKiB.usual}`);
   sqlite.pragma(`wal_autocheckpoint = ${longestLogPages}`);
   sqlite.pragma('busy_timeout = 0');
+  sqlite.pragma('synchronous = NORMAL');
   let hasWritten = false;
   const notice = createChangeNotice(() => {
     hasWritten = true;
@@ -61,28 +60,21 @@ export function openSqlite(
     dialect: new SnakeCaseSqliteDialect({ database: withKeptStatements(sqlite) }),
     plugins: [new RowsInCamelCase(), notice.plugin],
   });
-  const log = ownsThread && file !== undefined ? createSyncedLog(sqlite, file, sync) : undefined;
-  let isSetDurable: boolean | undefined;
-  function setDurable(isDurable: boolean): void {
-    if (isDurable !== isSetDurable) sqlite.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
-    isSetDurable = isDurable;
-  }
+  const log = file === undefined ? undefined : createSyncedLog(sqlite, file, sync);
   return {
     dialect: 'sqlite',
     url,
     kysely,
     writeTurns,
     async transact(work, isDurable) {
-      const isSyncedAfter = isDurable && log !== undefined;
       if (!ownsThread) await giveWay(writeTurns);
       const result = await kysely.connection().execute(async (connection) => {
         log?.mend();
-        setDurable(isDurable && !isSyncedAfter);
         if (ownsThread) await takeFirst(writeTurns, () => begin(connection), isCollision);
         else await begin(connection);
         return await notice.within(() => runBegun(connection, work)).finally(() => endTurn(writeTurns));
       });
-      if (isSyncedAfter) await log.sync();
+      if (isDurable) await log?.sync();
       return result;
     },
     watch(onChange, everyMs) {

@@ -13,7 +13,7 @@ const syncData: SyncFile = promisify(fdatasync);
 
 /**
  * Writes SQLite's log to the disk after a commit. A commit with `synchronous = FULL` does the same, but holds the write lock
- * while it waits for the disk.
+ * and the thread while it waits for the disk: with it, `bench:converge --tool http` hired 115 people a second instead of 160.
  */
 export function createSyncedLog(sqlite: Sqlite, file: string, sync = syncData) {
   /** The log stays the same file while this thread has its connection open. */

@@ -2,13 +2,16 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../src/db/open-database.ts';
 import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { createSecretBox } from '../../../src/keys/secret-box.ts';
 import { openForTest, postgres, sqlite } from '../../support/databases.ts';
 import { contractsStarted } from '../../support/deliveries.ts';
 import { createFolder } from '../../support/folder.ts';
+import { until } from '../../support/until.ts';
 
 const box = createSecretBox(Buffer.alloc(32, 1));
 
@@ -32,11 +35,19 @@ describe('a delivery that was confirmed', () => {
   });
 
   it('has waited for the disk on SQLite', async () => {
-    const database = openForTest(await sqlite.createMigrated());
-    await appendDeliveries({ database, box }, contractsStarted(1));
-    // Of this connection, as the last transaction left it: 2 is FULL.
-    const { rows } = await sql`pragma synchronous`.execute(database.kysely);
-    expect(rows).toEqual([{ synchronous: 2 }]);
+    const disk = Promise.withResolvers<void>();
+    const database = openDatabase(await sqlite.createMigrated(), { sync: () => disk.promise });
+    onTestFinished(() => database.close());
+    const stored = appendDeliveries({ database, box }, contractsStarted(1));
+    const { kysely } = openForTest(database.url);
+    await until(
+      'it is committed',
+      () => kysely.selectFrom('delivery').select('id').execute(),
+      ({ length }) => length > 0,
+    );
+    expect(await Promise.race([stored.then(() => 'confirmed'), wait(50, 'not yet')])).toBe('not yet');
+    disk.resolve();
+    await stored;
   });
 
   it('has waited for the disk on PostgreSQL', async () => {
