@@ -46,7 +46,8 @@ export async function findOthersAdded(
     .where('state', '=', 'active')
     .where('isOurs', '=', true)
     .where('id', '!=', id)
-    .orderBy('id', 'desc')
+    // In the order of the index, so that it does not read a whole large group.
+    .orderBy('trainerId', 'desc')
     .limit(mostOthers)
     .execute();
   if (others.length > 0) return others.flatMap(({ memberId }) => memberId ?? []);

@@ -1,8 +1,7 @@
 import {
-  BinaryOperationNode,
+  type BinaryOperationNode,
   CamelCasePlugin,
   type DefaultQueryCompiler,
-  LimitNode,
   type OperationNode,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
@@ -106,19 +105,20 @@ const indexed: ReadonlySet<unknown> = new Set(['held', 'ignored', 'open', 'orpha
 class KnownPlansSqliteCompiler extends SnakeCaseSqliteCompiler {
   protected override visitValue(node: ValueNode): void {
     const parent = this.parentNode;
-    if (typeof node.value === 'boolean' || indexed.has(node.value) || (parent && LimitNode.is(parent))) {
-      this.appendImmediateValue(toStored(node.value));
-    } else if (parent && (BinaryOperationNode.is(parent) || (RawNode.is(parent) && !isInList(parent)))) {
+    const isKnown = typeof node.value === 'boolean' || indexed.has(node.value) || parent?.kind === 'LimitNode';
+    const isHidden = parent?.kind === 'BinaryOperationNode' || (parent?.kind === 'RawNode' && !isList(parent));
+    if (node.immediate || isKnown) this.appendImmediateValue(toStored(node.value));
+    else if (isHidden) {
       this.append('ifnull(');
-      super.visitValue(node);
+      this.appendValue(node.value);
       this.append(', null)');
-    } else super.visitValue(node);
+    } else this.appendValue(node.value);
   }
 }
 
-/** Made by `sql.join`. */
-function isInList({ sqlFragments }: RawNode): boolean {
-  return sqlFragments.every((fragment) => fragment === '');
+/** Whether it was made by `sql.join`. */
+function isList(node: OperationNode): boolean {
+  return RawNode.is(node) && node.sqlFragments.every((fragment) => fragment === '');
 }
 
 /** A longer list in a condition becomes one parameter, so a list may have any length. */

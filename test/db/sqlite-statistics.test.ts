@@ -15,9 +15,9 @@ const wholeTable =
 
 /** Those that may, and what they are for. */
 const exceptions = new Map([
-  [/leased_until > \? limit 1$/, 'once, at a start'],
-  [/ order by "\w+", "\w+" limit \?$/, 'page by page'],
-  [/from "contract" .*"budget"\."install".* limit \?/, 'page by page'],
+  [/leased_until > \S+ null\) limit 1$/, 'once, at a start'],
+  [/ order by "\w+", "\w+" limit \d+$/, 'page by page'],
+  [/from "contract" .*"budget"\."install".* limit \d+/, 'page by page'],
   [/"read_began_at", "removed_event_at"/, 'a reading of a whole install'],
   [/^select "pair"\./, 'the same'],
   [/select count\(.* filter\(where/, 'what a reading of a whole install has led to'],

@@ -78,14 +78,27 @@ function toMember({ id, email }: RosterMember): Member {
   return { id, email };
 }
 
+/**
+ * What the files had when they were read or written last. Most looks find the same file: with 1,500 members, to parse it
+ * three times for each hire took a third of the processor time.
+ */
+const known = new Map<string, { stamp: string; roster: Roster }>();
+
 /** A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
-  const text = await unlessMissing(readFile(file, { encoding: 'utf8', signal })).catch((error: unknown) => {
-    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
-  });
+  const fail = (cause: unknown) => {
+    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause });
+  };
+  // Before the file is read, so that the stamp is never newer than what is kept.
+  const stamp = await stampOf(file).catch(fail);
+  const last = known.get(file);
+  if (last !== undefined && last.stamp === stamp) return last.roster;
+  const text = await unlessMissing(readFile(file, { encoding: 'utf8', signal })).catch(fail);
   if (text === null) return { groups: new Map() };
   try {
-    return Roster.parse(JSON.parse(stripBom(text)));
+    const roster = Roster.parse(JSON.parse(stripBom(text)));
+    if (stamp !== null) known.set(file, { stamp, roster });
+    return roster;
   } catch {
     // The parser's error would quote addresses from the file.
     throw new AppError('invalid', `${file} is not a valid roster file; it was not changed`);
@@ -107,17 +120,20 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
   await withDraft(named, async ({ file, draft, handle }) => {
     await removeOtherDrafts(file, draft);
     const before = await stampOf(file);
-    const roster = await readRoster(file, signal);
+    const read = await readRoster(file, signal);
+    const roster = { ...read, groups: new Map(read.groups) };
     edit(roster);
     const groups = Object.fromEntries(roster.groups);
     await handle.writeFile(`${JSON.stringify({ ...roster, groups }, null, 2)}\n`);
     await handle.sync();
+    const stamp = toStamp(await handle.stat({ bigint: true }));
     signal.throwIfAborted();
     const isSame = (await stampOf(file)) === before;
     // Another process may have deleted the draft.
     if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
       throw new AppError('unavailable', `The roster ${file} was changed by another process`);
     }
+    for (const name of [named, file]) known.set(name, { stamp, roster });
     await syncFolder(path.dirname(file));
   });
 }
@@ -205,7 +221,11 @@ async function removeOtherDrafts(file: string, own: string): Promise<void> {
 /** Differs for every version of the file. */
 async function stampOf(file: string): Promise<string | null> {
   const stats = await statOf(file);
-  return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+  return stats && toStamp(stats);
+}
+
+function toStamp({ ino, mtimeNs, size }: BigIntStats): string {
+  return `${ino} ${mtimeNs} ${size}`;
 }
 
 async function statOf(file: string): Promise<BigIntStats | null> {
