@@ -44,6 +44,8 @@ export interface Claim extends Omit<Row<'membership'>, 'leaseToken' | 'leasedUnt
   displayName: string | null;
   /** The password of an earlier try with unknown outcome. The next try must use the same one. */
   password: string | null;
+  /** Whether an invitation is kept for it. */
+  hasInvitation: boolean;
   /** Whether a pending invitation must be renewed. */
   isRenewalWanted: boolean;
 }
@@ -69,7 +71,7 @@ export async function claimMemberships(ctx: Storage, order: MembershipClaimOrder
     const ids = rows.map(({ id }) => id);
     const names = await findNames(tx, install, rows);
     const addresses = await addressesOfMemberships(ctx, tx, ids);
-    const renewals = await findRenewals(tx, rows);
+    const invitations = await findInvitations(tx, ids);
     const madeAt = await findMadeAt(tx, tool, rows);
     const passwords = makesLogins ? await findPasswords(tx, ctx.box, ids) : new Map<number, string>();
     return rows.map((row) => {
@@ -83,7 +85,8 @@ export async function claimMemberships(ctx: Storage, order: MembershipClaimOrder
         madeAt: madeAt.get(row.trainerId) ?? new Map(),
         displayName: names.get(row.trainerId) ?? null,
         password: passwords.get(row.id) ?? null,
-        isRenewalWanted: renewals.has(row.id),
+        hasInvitation: invitations.has(row.id),
+        isRenewalWanted: row.state === 'invited' && invitations.get(row.id) === true,
       };
     });
   });
@@ -239,16 +242,11 @@ async function findNames(
   return new Map(people.map(({ trainerId, displayName }) => [trainerId, displayName]));
 }
 
-/** The memberships whose invitation must be renewed. */
-async function findRenewals(tx: Transaction, rows: Row<'membership'>[]): Promise<Set<number>> {
-  const invited = rows.filter(({ state }) => state === 'invited').map(({ id }) => id);
-  const wanted = await tx
-    .selectFrom('invitation')
-    .select('membershipId')
-    .where('membershipId', 'in', invited)
-    .where('isRenewalWanted', '=', true)
-    .execute();
-  return new Set(wanted.map(({ membershipId }) => membershipId));
+/** By membership with an invitation: whether it must be renewed. */
+async function findInvitations(tx: Transaction, ids: number[]): Promise<Map<number, boolean>> {
+  const invitations = tx.selectFrom('invitation').select(['membershipId', 'isRenewalWanted']);
+  const kept = await invitations.where('membershipId', 'in', ids).execute();
+  return new Map(kept.map(({ membershipId, isRenewalWanted }) => [membershipId, isRenewalWanted]));
 }
 
 /** By membership: the password of a try that was never settled. */

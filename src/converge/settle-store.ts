@@ -95,9 +95,9 @@ async function settleInvitation(
   { state, invitation, hasPassword = false, isWorthless }: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
-  const { id } = claim;
-  if (state === 'removed' || state === 'released') await dropInvitations(tx, [id]);
-  if (state === 'active') await dropInvitationLink(tx, id);
+  const { id, hasInvitation } = claim;
+  if (hasInvitation && (state === 'removed' || state === 'released')) await dropInvitations(tx, [id]);
+  if (hasInvitation && state === 'active') await dropInvitationLink(tx, id);
   if (invitation !== undefined) await keepInvitation(ctx, tx, id, invitation, now);
   if (isWorthless) await wantRenewals(tx, [id], now);
   const isSettled = state === 'active' || state === 'invited' || state === 'removed';

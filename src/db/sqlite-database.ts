@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { Kysely, type SqliteDatabase as KyselySqlite, sql } from 'kysely';
+import { CompiledQuery, Kysely, type SqliteDatabase as KyselySqlite } from 'kysely';
 import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import { type Database, isCollision, type Transaction } from './database.ts';
@@ -70,8 +70,9 @@ export function openSqlite(
       if (!ownsThread) await giveWay(writeTurns);
       const result = await kysely.connection().execute(async (connection) => {
         log?.mend();
-        if (ownsThread) await takeFirst(writeTurns, () => begin(connection), isCollision);
-        else await begin(connection);
+        const take = () => connection.executeQuery(begin);
+        if (ownsThread) await takeFirst(writeTurns, take, isCollision);
+        else await take();
         return await notice.within(() => runBegun(connection, work)).finally(() => endTurn(writeTurns));
       });
       if (isDurable) await log?.sync();
@@ -162,17 +163,16 @@ export function createPrivately(file: string): void {
 }
 
 /** Takes the write lock at once, because a later upgrade fails if another process has written. */
-async function begin(connection: Kysely<Tables>): Promise<void> {
-  await sql`begin immediate`.execute(connection);
-}
+const begin = CompiledQuery.raw('begin immediate');
+const [commit, rollback] = [CompiledQuery.raw('commit'), CompiledQuery.raw('rollback')];
 
 async function runBegun<T>(connection: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     const result = await work(connection);
-    await sql`commit`.execute(connection);
+    await connection.executeQuery(commit);
     return result;
   } catch (error) {
-    await sql`rollback`.execute(connection).catch(() => undefined);
+    await connection.executeQuery(rollback).catch(() => undefined);
     throw error;
   }
 }

@@ -25,9 +25,9 @@ export function createWriteTurns(): WriteTurns {
  */
 export async function takeFirst(
   turns: WriteTurns,
-  take: () => Promise<void>,
+  take: () => Promise<unknown>,
   isTaken: (error: unknown) => boolean,
-): Promise<void> {
+): Promise<unknown> {
   const deadline = performance.now() + patienceMs;
   try {
     for (;;) {

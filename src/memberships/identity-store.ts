@@ -1,8 +1,8 @@
-import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
+import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { keyIn } from '../db/query.ts';
+import { jsonRows, keyIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
@@ -138,39 +138,42 @@ export async function knownAddresses(
   );
 }
 
-/** Makes an address that an install knows for the trainer the current one of a membership. */
-export async function setCurrentAddress(
+/** An address that an install knows for the trainer of a membership. */
+export interface KnownAddress extends PersonKey {
+  membershipId: number;
+  address: string;
+}
+
+/** Makes these addresses the current ones of their memberships. */
+export async function setCurrentAddresses(
   ctx: Storage,
   tx: Transaction,
-  membershipId: number,
-  { install, trainerId, address }: { install: string; trainerId: string; address: string },
+  wanted: readonly KnownAddress[],
 ): Promise<void> {
-  const known = (await addressesOfMemberships(ctx, tx, [membershipId])).get(membershipId) ?? [];
-  await tx
-    .updateTable('membershipAddress')
-    .set({ isCurrent: false })
-    .where('membershipId', '=', membershipId)
-    .execute();
-  const before = known.find((one) => one.address === address);
-  if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
-  else await updateAddress(tx, before.id, { isCurrent: true });
+  if (wanted.length === 0) return;
+  const ids = wanted.map(({ membershipId }) => membershipId);
+  const known = await addressesOfMemberships(ctx, tx, ids);
+  await tx.updateTable('membershipAddress').set({ isCurrent: false }).where('membershipId', 'in', ids).execute();
+  const added: KnownAddress[] = [];
+  for (const one of wanted) {
+    const before = known.get(one.membershipId)?.find(({ address }) => address === one.address);
+    if (before === undefined) added.push(one);
+    else await updateAddress(tx, before.id, { isCurrent: true });
+  }
+  if (added.length > 0) await copyFromPeople(ctx, tx, added);
 }
 
 type PersonKey = Pick<Row<'membershipAddress'>, 'install' | 'trainerId'>;
 
-/** Copies the address without decrypting it: its encryption is bound to the install and the trainer. */
-async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: PersonKey): Promise<void> {
-  const { workEmail, workEmailDigest, workEmailDomain } = await tx
-    .selectFrom('person')
-    .select(['workEmail', 'workEmailDigest', 'workEmailDomain'])
-    .where((eb) => eb.and({ install, trainerId }))
-    .executeTakeFirstOrThrow();
-  if (workEmail === null || workEmailDigest === null) return;
-  const address = { install, trainerId, workEmail, workEmailDigest, workEmailDomain };
-  await tx
-    .insertInto('membershipAddress')
-    .values({ membershipId, ...address, isCurrent: true })
-    .execute();
+/** Copies addresses without decrypting them: their encryption is bound to the install and the trainer. */
+async function copyFromPeople({ database }: Storage, tx: Transaction, added: readonly KnownAddress[]): Promise<void> {
+  const rows = added.map(({ membershipId, install, trainerId }) => [membershipId, install, trainerId]);
+  await sql`
+    insert into membership_address
+      (membership_id, install, trainer_id, work_email, work_email_digest, work_email_domain, is_current)
+    select cast(value ->> 0 as bigint), install, trainer_id, work_email, work_email_digest, work_email_domain, 1
+    from ${jsonRows(database, rows)} as given join person on install = value ->> 1 and trainer_id = value ->> 2
+    where work_email is not null and work_email_digest is not null`.execute(tx);
 }
 
 function openAddress(box: SecretBox, { workEmail, ...key }: PersonKey & { workEmail: Buffer }) {

@@ -24,6 +24,8 @@ export interface LoadOrder {
   first: number;
   /** Over how many trainers, each with a contract of their own, the requests are spread. */
   trainers: number;
+  /** Whether each request is about a contract of its own, so that it hires somebody. */
+  isHiring?: boolean;
   /** Requests a second over all connections; as many as the server takes when absent. */
   ratePerSecond?: number;
   /** At most so many, also if there is time for more. */
@@ -158,7 +160,7 @@ function signForGithub({ secret }: LoadOrder, body: Buffer): string[] {
 
 function makeEvent(order: LoadOrder, index: number): object {
   const trainer = trainerOf(order, index);
-  const contract = trainer.replace('cmu', 'cmc');
+  const contract = order.isHiring ? `cmc${order.first + index}` : trainer.replace('cmu', 'cmc');
   const startedAt = '2026-11-20T09:00:00.000Z';
   return {
     id: String(7_000_000_000 + order.first + index),

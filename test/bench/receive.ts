@@ -18,6 +18,9 @@ import { type FunctionTime, toProfileLines } from './profile.ts';
  * (on the disk before the answer, engine running): with an empty inbox, with a full one, and while retention purges
  * it. Rounds alternate, so that a noisy machine is noisy for all, and a ratio is the median of the ratios
  * of each round. `--full <file>` takes an inbox that was filled before.
+ *
+ * `--hiring` compares only Express that verifies with a Gangway that hires meanwhile: each delivery is a new contract of one
+ * of 5,000 people.
  */
 const { values } = parseArgs({
   options: {
@@ -26,6 +29,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '4' },
     folder: { type: 'string', default: '.' },
     full: { type: 'string' },
+    hiring: { type: 'boolean', default: false },
   },
 });
 const rows = Number(values.rows);
@@ -39,7 +43,18 @@ const baseline = 'express, reads + verifies';
 let nextFirst = 0;
 
 const load = forkScript('load-process.ts');
-await withBenchDatabases({ postgres: false, folder: values.folder }, main).finally(() => load.kill());
+const work = values.hiring ? hire : main;
+await withBenchDatabases({ postgres: false, folder: values.folder }, work).finally(() => load.kill());
+
+async function hire({ create }: BenchDatabase): Promise<void> {
+  report(
+    await compare([
+      [baseline, ['verify']],
+      ['gangway, hiring', ['gangway', await create('hiring')]],
+    ]),
+  );
+  await reportProfile(['gangway', await create('profile')]);
+}
 
 async function main({ create }: BenchDatabase): Promise<void> {
   const full = values.full === undefined ? await create('full') : `sqlite:${values.full}`;
@@ -146,7 +161,8 @@ async function sendLoad(port: number, changes: Partial<LoadOrder>): Promise<Load
     durationMs,
     distinct,
     first: nextFirst,
-    trainers: 1000,
+    trainers: values.hiring ? 5000 : 1000,
+    isHiring: values.hiring,
     ...changes,
   };
   nextFirst += distinct;
