@@ -35,6 +35,19 @@ it('the statistics of the planner are of existing indexes', async () => {
   expect(names.filter((name) => !rows.some((row) => row.name === name))).toEqual([]);
 });
 
+it('names the texts in the conditions of partial indexes, by which the planner finds them', async () => {
+  const { kysely } = openDatabase(await sqlite.createMigrated());
+  const { rows } = await sql<{
+    text: string;
+  }>`select sql as text from sqlite_schema where sql like '% where %'`.execute(kysely);
+  const texts = new Set(rows.flatMap(({ text }) => [...text.matchAll(/ = '(\w+)'/g)].flatMap(([, one]) => one ?? [])));
+  expect(texts.size).toBeGreaterThan(2);
+  for (const text of texts) {
+    const { sql: compiled } = kysely.selectFrom('contract').select('install').where('title', '=', text).compile();
+    expect(compiled).toContain(`= '${text}'`);
+  }
+});
+
 it('no statement of a hire, of work or of an end scans a table that grows', async () => {
   const prepared = vi.spyOn(SqliteDatabase.prototype, 'prepare');
   onTestFinished(() => prepared.mockRestore());

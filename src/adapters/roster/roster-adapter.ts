@@ -86,18 +86,25 @@ const known = new Map<string, { stamp: string; roster: Roster }>();
 
 /** A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
-  const fail = (cause: unknown) => {
-    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause });
-  };
-  // Before the file is read, so that the stamp is never newer than what is kept.
-  const stamp = await stampOf(file).catch(fail);
+  try {
+    const handle = await unlessMissing(open(file));
+    if (handle === null) return { groups: new Map() };
+    return await readOpened(file, handle, signal).finally(() => handle.close());
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
+  }
+}
+
+/** On a network's file system, only an opened file is sure to have the stamp of the present one. */
+async function readOpened(file: string, handle: FileHandle, signal: AbortSignal): Promise<Roster> {
+  const stamp = toStamp(await handle.stat({ bigint: true }));
   const last = known.get(file);
-  if (last !== undefined && last.stamp === stamp) return last.roster;
-  const text = await unlessMissing(readFile(file, { encoding: 'utf8', signal })).catch(fail);
-  if (text === null) return { groups: new Map() };
+  if (last?.stamp === stamp) return last.roster;
+  const text = await handle.readFile({ encoding: 'utf8', signal });
   try {
     const roster = Roster.parse(JSON.parse(stripBom(text)));
-    if (stamp !== null) known.set(file, { stamp, roster });
+    known.set(file, { stamp, roster });
     return roster;
   } catch {
     // The parser's error would quote addresses from the file.
