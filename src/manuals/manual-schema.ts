@@ -39,6 +39,8 @@ export const ManualFile = z.object({
   title: z.string().min(1).max(300),
   audience: audience.optional(),
   bindings: z.array(z.object({ kind: z.enum(bindingKinds), targetId: z.string() })).default([]),
+  /** When it was pulled. */
+  revision: z.int().default(0),
   /** When it was pulled, parents first. */
   pages: z.array(KnownPage).default([]),
 });

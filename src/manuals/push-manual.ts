@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { AppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { type Conflict, changesets } from '../marketplace/contract/changesets.ts';
 import { manuals, workspaces } from '../marketplace/contract/instructions.ts';
 import type { Sent } from '../marketplace/contract/operation.ts';
@@ -35,7 +35,7 @@ export interface Pushed {
  * Makes a manual at the marketplace what its files say, by one changeset: all of it or nothing. What was changed at the
  * marketplace meanwhile is merged into the files first, so a push whose answer was lost can be repeated.
  *
- * @throws AppError `invalid` with the name of a file; otherwise the refusal of the marketplace
+ * @returns `failed` with what was pulled before, if a file is invalid or the marketplace refuses it
  */
 export async function pushManual(
   account: Account,
@@ -44,20 +44,44 @@ export async function pushManual(
   options: PushOptions,
   signal: AbortSignal,
 ): Promise<Pushed> {
+  const pushed: Pushed = {
+    manualId: folder.id ?? null,
+    result: 'unchanged',
+    changesetId: null,
+    changes: [],
+    conflicts: [],
+    files: {},
+  };
+  try {
+    return Object.assign(pushed, await pushMerged(account, given, folder, options, signal, pushed));
+  } catch (error) {
+    const { code, message } = toAppError(error);
+    if (code === 'internal') throw error;
+    return { ...pushed, result: 'failed', conflicts: [message] };
+  }
+}
+
+/** @param pushed is told what is known on the way */
+async function pushMerged(
+  account: Account,
+  given: Files,
+  folder: ManualFolder,
+  options: PushOptions,
+  signal: AbortSignal,
+  pushed: Pushed,
+): Promise<Partial<Pushed>> {
   const isCheck = options.mode === 'check';
-  const none = { manualId: folder.id ?? null, changesetId: null, changes: [], conflicts: [], files: {} };
-  if (folder.id === undefined && isCheck)
-    return { ...none, result: 'would_change', changes: planChanges(folder, options) };
+  if (folder.id === undefined && isCheck) return { result: 'would_change', changes: planChanges(folder, options) };
   const { id: manualId, workspaceId } = await identify(account, folder, options, signal);
   const ids = { manualId, workspaceId };
   const pulled = await pullManual(account, folder, ids, signal);
-  const known = { ...none, manualId, files: isCheck ? {} : pulled.files };
-  if (pulled.conflicts.length > 0) return { ...known, result: 'conflict', conflicts: pulled.conflicts };
+  Object.assign(pushed, { manualId, files: isCheck ? {} : pulled.files });
+  if (pulled.conflicts.length > 0) return { result: 'conflict', conflicts: pulled.conflicts };
   const merged = readManuals(mergeFiles(given, pulled.files)).find(({ id }) => id === manualId) ?? folder;
   const changes = planChanges(merged, options);
-  if (changes.length === 0) return { ...known, result: 'unchanged' };
+  if (changes.length === 0) return {};
   const input = { workspaceId, description: options.note, operations: changes.map(({ operation }) => operation) };
-  const sent = { ...known, changes, ...(await send(account, input, options.mode, changes, signal)) };
+  const sent = { changes, ...(await send(account, input, options.mode, merged.revision, changes, signal)) };
   if (sent.result !== 'changed') return sent;
   const { files, conflicts } = await pullManual(account, merged, ids, signal, true);
   return { ...sent, conflicts, files: { ...pulled.files, ...files } };
@@ -70,13 +94,13 @@ function mergeFiles(files: Files, changes: FileChanges): Files {
 
 /** Makes a manual that is new. */
 async function identify(account: Account, folder: ManualFolder, options: PushOptions, signal: AbortSignal) {
-  const { id, title, audience, bindings, local } = folder;
+  const { id, title, audience, bindings } = folder;
   const workspaceId = folder.workspaceId ?? (await onlyWorkspace(account, folder, signal));
   if (id !== undefined) return { id, workspaceId };
   planChanges(folder, options);
   const input = { workspaceId, title, audience, bindings } as Sent<typeof manuals.create>;
-  // The same files are the same manual, so that a repeat makes no second one.
-  const idempotencyKey = hash('sha256', JSON.stringify([folder.folder, input, local]));
+  // The same folder is the same manual, so that a repeat makes no second one, also with other pages.
+  const idempotencyKey = hash('sha256', JSON.stringify([folder.folder, input]));
   return { id: (await account.call(manuals.create, input, signal, { idempotencyKey })).manual.id, workspaceId };
 }
 
@@ -84,6 +108,7 @@ async function send(
   { call }: Account,
   input: Sent<typeof changesets.apply>,
   mode: PushOptions['mode'],
+  revision: number,
   changes: Pushed['changes'],
   signal: AbortSignal,
 ): Promise<Pick<Pushed, 'result'> & Partial<Pushed>> {
@@ -103,7 +128,9 @@ async function send(
     return { result: 'submitted', changesetId: id };
   }
   try {
-    await call(changesets.apply, input, signal, { idempotencyKey });
+    // A change that was undone can be made again.
+    const once = hash('sha256', JSON.stringify([revision, input]));
+    await call(changesets.apply, input, signal, { idempotencyKey: once });
     return { result: 'changed' };
   } catch (error) {
     return { result: 'conflict', conflicts: explainAll(conflictsIn(error), changes) };

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { AppError, toAppError } from '../domain/errors.ts';
+import { AppError } from '../domain/errors.ts';
 import { accountOf } from '../hires/account.ts';
 import { jobOf } from '../jobs/job.ts';
 import { wantJobs } from '../jobs/job-store.ts';
@@ -76,13 +76,6 @@ function sayPushed({ title, manualId, result: of, changesetId, changes, summary 
   ].join('\n');
 }
 
-/** What was done to other manuals is told all the same. */
-function toFailed({ id }: ManualFolder, thrown: unknown): Pushed {
-  const { code, message } = toAppError(thrown);
-  if (code === 'internal') throw thrown;
-  return { manualId: id ?? null, result: 'failed', changesetId: null, changes: [], conflicts: [message], files: {} };
-}
-
 async function push(ctx: OperationContext, { by, signal }: Call, input: z.output<typeof PushInput>) {
   const { install, note, dryRun, submit } = input;
   const acting = submit ? 'submit' : 'apply';
@@ -96,7 +89,7 @@ async function push(ctx: OperationContext, { by, signal }: Call, input: z.output
   for (const one of folders) {
     signal.throwIfAborted();
     const pushing = pushManual(account, input.folder, one, options, signal);
-    pushed.push({ folder: one.folder, title: one.title, ...(await pushing.catch((error) => toFailed(one, error))) });
+    pushed.push({ folder: one.folder, title: one.title, ...(await pushing) });
   }
   return {
     manuals: pushed.map(({ files: _, ...one }) => one),
@@ -245,6 +238,7 @@ async function listFolders(account: Account, given: Files, local: readonly Manua
       folder: place,
       title: title ?? manualId,
       bindings: [],
+      revision: 0,
       pages: [],
       local: [],
       jsons: new Map(),
