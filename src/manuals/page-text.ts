@@ -161,8 +161,7 @@ export function editPage(before: unknown, body: string, seed = '', spell: Spell 
   );
   if (before !== undefined && lines.every(({ sign }) => sign === ' ')) return null;
   const { next, gone } = follow(lines, pieces, wanted, (node, place) => {
-    const id = hash('sha256', JSON.stringify([seed, place, node])).slice(0, 12);
-    return spell({ ...node, attrs: { id, ...node.attrs } });
+    return spell({ ...node, attrs: { id: newId(seed, place), ...node.attrs } });
   });
   const changed = next.flatMap(([node, was]) => (was === null || was.node === node ? [] : [was]));
   const losses = new Set([...gone, ...changed].flatMap((one) => one.losses));
@@ -181,6 +180,16 @@ export function saysSame(content: unknown, body: string): boolean {
     if (error instanceof AppError) return false;
     throw error;
   }
+}
+
+/** Whether a new page with this seed became this one, which may have been edited since. */
+export function isMadeWith(seed: string, content: unknown): boolean {
+  const nodes = (Object(content) as PageNode).content ?? [];
+  return nodes.some((node) => node.attrs?.['id'] === newId(seed, 0));
+}
+
+function newId(seed: string, place: number): string {
+  return hash('sha256', JSON.stringify([seed, place])).slice(0, 12);
 }
 
 function readBody(body: string): Piece[] {

@@ -29,7 +29,7 @@ export function planChanges(manual: ManualFolder, options: PlanOptions): Change[
   const { pages, local, folder } = manual;
   const fresh = local.filter(({ front }) => front.id === undefined);
   const twin = fresh.find((page) => fresh.some((one) => one !== page && isAlike(one, page)));
-  if (twin !== undefined) throw fault(twin, 'Another new page beside it has the same title');
+  if (twin !== undefined) throw fault(twin, 'Another new page beside it has the same title. Rename one');
   const ids = new Set(local.map(({ front }) => front.id));
   const gone = pages.filter(({ pageId, isArchived }) => !isArchived && !ids.has(pageId));
   const archived = gone.map((page) => toChange(page.title, 'archive', { kind: 'ARCHIVE_PAGE', ...baseOf(page) }));
@@ -51,7 +51,8 @@ function isAlike(one: LocalPage, other: LocalPage): boolean {
 function changesTo(manual: ManualFolder, page: LocalPage, options: PlanOptions): Change[] {
   const { id } = page.front;
   const parent = manual.local.find((one) => one.path === page.above);
-  if (parent === undefined && page.above !== manual.folder) throw fault(page, `There is no page ${page.above}.md`);
+  if (parent === undefined && page.above !== manual.folder)
+    throw fault(page, `There is no page ${page.above}.md. Make it, or move this page`);
   const parentId = parent === undefined ? null : (parent.front.id ?? `new:${hash('sha256', parent.path)}`);
   if (id === undefined) return [createOf(manual, page, parentId, options.spell)];
   const before = manual.pages.find(({ pageId }) => pageId === id);
@@ -65,7 +66,7 @@ function toChange(page: string, says: string, operation: ChangesetOperation): Ch
 
 function createOf(manual: ManualFolder, page: LocalPage, parentId: string | null, spell: Spell): Change {
   const { title, audience, position } = page.front;
-  const { content } = edited(page, manual.folder, spell) ?? {};
+  const { content } = edited(page, page.path, spell) ?? {};
   const facts = {
     manualId: manual.id,
     clientPageKey: hash('sha256', page.path),
@@ -93,7 +94,8 @@ function changesOf(page: LocalPage, before: KnownPage, parentId: string | null, 
 }
 
 function contentChanges(page: LocalPage, before: KnownPage, { replaces, spell }: PlanOptions): Change[] {
-  if (page.before === undefined) throw fault(page, 'Its JSON is missing. Pull again');
+  if (page.before === undefined)
+    throw fault(page, 'Its JSON is missing. Put it back too, or remove the id for a new page');
   const change = edited(page, `${before.pageId} ${before.revision}`, spell);
   if (change === null) return [];
   const { ops, content, losses } = change;

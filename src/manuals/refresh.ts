@@ -12,7 +12,7 @@ import {
   writePageJson,
 } from './manual-folder.ts';
 import type { KnownPage } from './manual-schema.ts';
-import { saysSame, writeMarkdown } from './page-text.ts';
+import { isMadeWith, saysSame, writeMarkdown } from './page-text.ts';
 
 /** The pages whose content has to be read. */
 export function listUnread({ local, ...manual }: ManualFolder, pages: readonly KnownPage[]): KnownPage[] {
@@ -52,15 +52,22 @@ export function refresh(
   const ids = new Set(remote.pages.map(({ pageId }) => pageId));
   const missing = manual.pages.filter(({ pageId }) => !ids.has(pageId));
   const pages = [...remote.pages, ...missing.map((page) => ({ ...page, isArchived: true }))];
-  const matches = matchFiles(manual, pages, isPushed);
-  const present = placeFiles(manual, matches);
-  const written = present.map((one) => writeFiles(one, contents.get(one.page.pageId)));
+  const matches = matchFiles(manual, pages, contents, isPushed);
+  const places = placeFiles(manual, matches);
+  const present = matches.flatMap((match): Placed[] => {
+    const at = match.page.isArchived ? undefined : places.get(match.page.pageId);
+    return at === undefined ? [] : [{ ...match, at, hasJson: jsons.has(`${at}.json`) }];
+  });
+  const written = present.map((one) => writeFiles(one, contents.get(one.page.pageId), isPushed));
   // The file of a page that was archived before was put back, to restore it.
   const archived = matches.filter(({ page, before }) => page.isArchived && before?.isArchived === false);
   const edited = archived.filter(isEdited);
   const replaced = new Set([...present, ...archived.filter((one) => !isEdited(one))].map(({ here }) => here));
-  const staying = local.filter((page) => !replaced.has(page)).map((page) => page.path);
-  const stems = new Set([...present.map(({ at }) => at), ...staying]);
+  const staying = local
+    .filter((page) => !replaced.has(page))
+    .map((page) => ({ ...page, at: places.get(page.path) ?? page.path }));
+  const moved = staying.filter((page) => page.at !== page.path);
+  const stems = new Set([...present, ...staying].map(({ at }) => at));
   const known = new Set(manual.pages.map(({ pageId }) => pageId));
   const names = [
     ...local.map((page) => `${page.path}.md`),
@@ -70,12 +77,15 @@ export function refresh(
   const old = new Map(edited.map(({ page, before }) => [page, before]));
   const files: FileChanges = {
     ...Object.fromEntries(names.filter((name) => !stems.has(stemOf(name))).map((name) => [name, null])),
+    ...Object.fromEntries(moved.map(({ at, front, body }) => [`${at}.md`, writePage(front, body)])),
     ...Object.assign({}, ...written.map((one) => one.files)),
     [path.posix.join(folder, 'manual.json')]: toJson({ ...remote, pages: pages.map((page) => old.get(page) ?? page) }),
   };
   const conflicts = [
     ...written.flatMap((one) => one.conflicts),
-    ...edited.map(({ here }) => `${here?.path}.md was edited here, and archived there. Delete it, or remove its id`),
+    ...edited.map(
+      ({ here }) => `${here?.path}.md was edited here, and archived there. Delete it, or remove its id and its JSON`,
+    ),
     ...unmerged.filter((name) => files[name] === undefined).map(sayUnmerged),
   ];
   return { files, conflicts };
@@ -96,7 +106,12 @@ interface Match {
 }
 
 /** The pages, which come with parents first, with their files. */
-function matchFiles({ folder, local, ...manual }: ManualFolder, pages: readonly KnownPage[], isPushed: boolean) {
+function matchFiles(
+  { folder, local, ...manual }: ManualFolder,
+  pages: readonly KnownPage[],
+  contents: ReadonlyMap<string, unknown>,
+  isPushed: boolean,
+) {
   const known = new Map(manual.pages.map((page) => [page.pageId, page]));
   const byId = new Map(local.map((page) => [page.front.id, page]));
   const fresh = new Set(local.filter(({ front }) => front.id === undefined));
@@ -105,13 +120,15 @@ function matchFiles({ folder, local, ...manual }: ManualFolder, pages: readonly 
   return pages.map((page): Match => {
     const before = known.get(page.pageId);
     // The file of a new page that was pushed has no id yet.
-    const isMade = ({ front, above }: LocalPage) => front.title === page.title && idAt.get(above) === page.parentId;
+    const isAlike = ({ front, above }: LocalPage) => front.title === page.title && idAt.get(above) === page.parentId;
+    const isMade = (one: LocalPage) => isMadeWith(one.path, contents.get(page.pageId));
     const isNew = before === undefined && !page.isArchived;
-    const here = byId.get(page.pageId) ?? (isNew ? [...fresh].find(isMade) : undefined);
+    const made = isNew ? ([...fresh].find(isMade) ?? [...fresh].find(isAlike)) : undefined;
+    const here = byId.get(page.pageId) ?? made;
     if (here === undefined) return { page, before, here, ours: {} };
     fresh.delete(here);
     idAt.set(here.path, page.pageId);
-    return { page, before, here, ours: before && !isPushed ? oursOf(here, before, idAt.get(here.above) ?? null) : {} };
+    return { page, before, here, ours: isPushed ? {} : oursOf(here, before ?? page, idAt.get(here.above) ?? null) };
   });
 }
 
@@ -132,30 +149,51 @@ interface Placed extends Match {
   hasJson: boolean;
 }
 
-/** The pages that are not archived. What was moved here stays there. */
-function placeFiles({ folder, local, jsons }: ManualFolder, matches: readonly Match[]): Placed[] {
+interface Unplaced {
+  /** The path of a new page. */
+  parentId: string | null;
+  /** Where its file is, if nothing is known of the page above. */
+  above: string;
+  usual: string | undefined;
+  title: string;
+}
+
+/** Where the files are to be: of the pages that are not archived, by their ids, and of the new ones, by their paths. */
+function placeFiles({ folder, local, jsons }: ManualFolder, matches: readonly Match[]): Map<string | null, string> {
   const stems = new Map([...jsons].map(([name, { id }]) => [id, stemOf(name)]));
-  const paths = new Map<string | null, string>([[null, folder]]);
   const taken = new Set([...local.map((page) => page.path), ...stems.values()]);
-  return matches
-    .filter(({ page }) => !page.isArchived)
-    .map((match) => {
-      const { page, here, ours } = match;
-      const usual = here?.path ?? stems.get(page.pageId);
-      const name = usual === undefined ? toSlug(page.title) : path.posix.basename(usual);
-      const below = ('parentId' in ours ? here?.above : paths.get(page.parentId)) ?? folder;
-      let at = path.posix.join(below, name);
-      for (let turn = 2; at !== usual && taken.has(at); turn += 1) at = path.posix.join(below, `${name}-${turn}`);
-      taken.add(at);
-      paths.set(page.pageId, at);
-      return { ...match, at, hasJson: jsons.has(`${at}.json`) };
-    });
+  const ids = new Map(matches.map(({ page, here }) => [here?.path, page.pageId]));
+  const waiting = new Map<string | null, Unplaced>();
+  for (const { path: usual, above } of local.filter((page) => !ids.has(page.path))) {
+    waiting.set(usual, { parentId: ids.get(above) ?? above, above, usual, title: '' });
+  }
+  for (const { page, here, ours } of matches.filter((one) => !one.page.isArchived)) {
+    const { pageId, parentId, title } = { ...page, ...ours };
+    const usual = here?.path ?? stems.get(pageId);
+    waiting.set(pageId, { parentId, above: here?.above ?? folder, usual, title });
+  }
+  const places = new Map<string | null, string>([[null, folder]]);
+  function place(id: string | null, instead: string): string {
+    const one = waiting.get(id);
+    if (one === undefined) return places.get(id) ?? instead;
+    // If each side put one of two pages below the other, it is as it was here.
+    waiting.delete(id);
+    const below = place(one.parentId, one.above);
+    const name = one.usual === undefined ? toSlug(one.title) : path.posix.basename(one.usual);
+    let at = path.posix.join(below, name);
+    for (let turn = 2; at !== one.usual && taken.has(at); turn += 1) at = path.posix.join(below, `${name}-${turn}`);
+    taken.add(at);
+    places.set(id, at);
+    return at;
+  }
+  for (const [id, { above }] of [...waiting]) place(id, above);
+  return places;
 }
 
 /** @param content undefined if the file has the present one */
-function writeFiles({ page, before, here, ours, at, hasJson }: Placed, content: unknown): Refreshed {
-  // Also if it was deleted here.
-  const isPlaced = here === undefined || (content === undefined && here.path === at && hasJson);
+function writeFiles({ page, before, here, ours, at, hasJson }: Placed, content: unknown, isPushed: boolean): Refreshed {
+  // Also if it was deleted here. The marketplace may have made another position of the one that was pushed.
+  const isPlaced = here === undefined || (content === undefined && here.path === at && hasJson && !isPushed);
   if (isPlaced && isDeepStrictEqual(page, before)) return { files: {}, conflicts: [] };
   const body = mergeBody(content, here);
   const now = content ?? here?.before;
