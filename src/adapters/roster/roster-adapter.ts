@@ -98,6 +98,7 @@ export async function readRoster(file: string, signal: AbortSignal): Promise<Ros
 
 /** On a network's file system, only an opened file is sure to have the stamp of the present one. */
 async function readOpened(file: string, handle: FileHandle, signal: AbortSignal): Promise<Roster> {
+  signal.throwIfAborted();
   const stamp = toStamp(await handle.stat({ bigint: true }));
   const last = known.get(file);
   if (last?.stamp === stamp) return last.roster;
