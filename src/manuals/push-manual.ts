@@ -104,6 +104,8 @@ async function identify(account: Account, folder: ManualFolder, options: PushOpt
   return { id: (await account.call(manuals.create, input, signal, { idempotencyKey })).manual.id, workspaceId };
 }
 
+const decided: ReadonlySet<string> = new Set(['APPROVED', 'REJECTED', 'APPLIED', 'CONFLICTED']);
+
 async function send(
   { call }: Account,
   input: Sent<typeof changesets.apply>,
@@ -119,13 +121,13 @@ async function send(
     return { result: 'would_change', summary: (await call(changesets.diff, input, signal)).pages ?? [] };
   }
   if (mode === 'submit') {
-    const { id: changesetId } = (await call(changesets.submit, input, signal, { idempotencyKey })).changeset;
-    const { status } = (await call(changesets.get, { changesetId }, signal)).changeset;
-    if (status === 'SUBMITTED') return { result: 'submitted', changesetId };
-    // The same changes were submitted and decided before.
-    const again = { idempotencyKey: hash('sha256', idempotencyKey + changesetId) };
-    const { id } = (await call(changesets.submit, input, signal, again)).changeset;
-    return { result: 'submitted', changesetId: id };
+    for (let key = idempotencyKey; ; ) {
+      const { id: changesetId } = (await call(changesets.submit, input, signal, { idempotencyKey: key })).changeset;
+      const { status } = (await call(changesets.get, { changesetId }, signal)).changeset;
+      if (!decided.has(status)) return { result: 'submitted', changesetId };
+      // The same changes were submitted and decided before.
+      key = hash('sha256', key + changesetId);
+    }
   }
   try {
     // A change that was undone can be made again.
