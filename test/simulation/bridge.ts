@@ -55,7 +55,8 @@ const looksWhileIdle = { usual: 8, quiet: 30 };
 export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
   const { name, file, adapters, aheadMs } = settings;
   const owner: Owner = { name, isDead: false };
-  const raw = openDatabase(`sqlite:${file}`);
+  // The disk takes its own time, and here only processes die.
+  const raw = openDatabase(`sqlite:${file}`, { sync: async () => undefined });
   const database = inTurns(raw, { ...settings, owner });
   const now = () => new Date(clockwork.nowMs() + aheadMs);
   async function kill(): Promise<void> {
