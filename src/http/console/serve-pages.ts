@@ -80,7 +80,8 @@ export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignI
         return;
       }
       const answer = await show(toPageRequest(request, session, clock, new URLSearchParams()), ctx);
-      const notice = notices.take(session);
+      // An open page that follows a change would take the notice from the page that the act leads to.
+      const notice = request.get('x-refresh') === undefined ? notices.take(session) : undefined;
       await send(response, answer, { path: request.path, isLive: true, session, counts: await countsOf(ctx), notice });
     });
   }

@@ -21,7 +21,8 @@ async function refresh() {
   if (document.hidden || isFetching || isBeingFilledIn()) return;
   [isFetching, isStale] = [true, false];
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'error' });
+    const headers = { accept: 'text/html', 'x-refresh': '1' };
+    const answer = await fetch(location.href, { headers, redirect: 'error' });
     if (answer.ok && answer.headers.get('content-type')?.startsWith('text/html')) show(await answer.text());
   } catch {
     // The operator signed out or the console is restarting. The next change tries again.
