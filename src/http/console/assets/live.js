@@ -36,7 +36,8 @@ function show(text) {
   const fresh = new DOMParser().parseFromString(text, 'text/html').querySelector('main');
   const shown = document.querySelector('main');
   // Only the first answer has the notice of an act.
-  fresh?.querySelector('.head')?.after(shown?.querySelector(':scope > .good')?.cloneNode(true) ?? '');
+  const notice = shown?.querySelector(':scope > .good');
+  if (notice) fresh?.querySelector('.head')?.after(notice.cloneNode(true));
   if (fresh && shown && !isBeingFilledIn()) Idiomorph.morph(shown, fresh, { ignoreActiveValue: true });
 }
 
