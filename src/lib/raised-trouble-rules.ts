@@ -1,4 +1,5 @@
 import { dayMs, hourMs } from './clock.ts';
+
 /** The worst first: something does not work; waits for a decision; waits for somebody to act; is worth knowing. */
 export const severities = ['down', 'held', 'waiting', 'notice'] as const;
 export type Severity = (typeof severities)[number];

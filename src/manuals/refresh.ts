@@ -62,7 +62,7 @@ export function refresh(
   // The file of a page that was archived before was put back, to restore it.
   const archived = matches.filter(({ page, before }) => page.isArchived && before?.isArchived === false);
   const edited = archived.filter(isEdited);
-  const replaced = new Set([...present, ...archived.filter((one) => !isEdited(one))].map(({ here }) => here));
+  const replaced = new Set([...present, ...archived.filter((one) => !edited.includes(one))].map(({ here }) => here));
   const staying = local
     .filter((page) => !replaced.has(page))
     .map((page) => ({ ...page, at: places.get(page.path) ?? page.path }));

@@ -83,6 +83,8 @@ function toMember({ id, email }: RosterMember): Member {
  * takes 7 ms of the processor instead of 13.
  */
 const known = new Map<string, { stamp: string; roster: Roster }>();
+/** Longer than the clock of any file system takes to go on. */
+const settledAfterMs = 3000;
 
 /** A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
@@ -99,13 +101,15 @@ export async function readRoster(file: string, signal: AbortSignal): Promise<Ros
 /** On a network's file system, only an opened file is sure to have the stamp of the present one. */
 async function readOpened(file: string, handle: FileHandle, signal: AbortSignal): Promise<Roster> {
   signal.throwIfAborted();
-  const stamp = toStamp(await handle.stat({ bigint: true }));
+  const stats = await handle.stat({ bigint: true });
+  const stamp = toStamp(stats);
   const last = known.get(file);
   if (last?.stamp === stamp) return last.roster;
   const text = await handle.readFile({ encoding: 'utf8', signal });
   try {
     const roster = Roster.parse(JSON.parse(stripBom(text)));
-    known.set(file, { stamp, roster });
+    // A file that another program has just written can change again without another time.
+    if (Date.now() - Number(stats.mtimeMs) > settledAfterMs) known.set(file, { stamp, roster });
     return roster;
   } catch {
     // The parser's error would quote addresses from the file.
