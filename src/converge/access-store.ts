@@ -23,14 +23,12 @@ export async function recordAccessGiven(
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (current === undefined) return;
-  await updateAddress(
-    tx,
-    current.id,
-    // An earlier access has ended, so the record starts again.
-    current.givenAt === null || !isOurs
-      ? { givenAt: now, endedAt: null, wasAbsent }
-      : { wasAbsent: current.wasAbsent === true || wasAbsent },
-  );
+  // If an earlier access has ended, the record starts again.
+  const isFirst = current.givenAt === null || !isOurs;
+  await updateAddress(tx, {
+    id: current.id,
+    ...(isFirst ? { givenAt: now, endedAt: null, wasAbsent } : { wasAbsent: current.wasAbsent === true || wasAbsent }),
+  });
 }
 
 const mostOthers = 50;
@@ -64,7 +62,7 @@ export async function recordAccessSettled(
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (outcome === 'updated' && current !== undefined) {
-    await updateAddress(tx, current.id, { givenAt: now, endedAt: null });
+    await updateAddress(tx, { id: current.id, givenAt: now, endedAt: null });
   }
   // The member was never found, but a call with unknown outcome may still add them.
   const isUnseen = outcome === 'already_absent' && memberId === null;

@@ -2,6 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { Member } from '../adapters/adapter.ts';
 import type { Context, Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { prepared } from '../db/prepared.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
 import type { Route } from '../domain/install.ts';
@@ -168,17 +169,37 @@ function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   ]);
 }
 
+/** Whether another membership has this account. A hire takes less time with this look than with updates that find none. */
+export async function isAccountShared(
+  tx: Transaction,
+  { id, tool, memberId }: Claim,
+  { memberId: foundId }: Pick<ConvergeResult, 'memberId'>,
+): Promise<boolean> {
+  const accountId = foundId ?? memberId;
+  if (accountId === null) return false;
+  return (await findSharer(tx, { id, tool, accountId })).rows.length > 0;
+}
+
+const findSharer = prepared((db, { id, tool, accountId }: { id: number; tool: string; accountId: string }) =>
+  db
+    .selectFrom('membership')
+    .select('id')
+    .where((eb) => eb.and({ tool, memberId: accountId }))
+    .where('id', '<>', id)
+    .limit(1),
+);
+
 /** Updates the other memberships of the account after a call. */
 export async function updateAccountSharers(
   tx: Transaction,
   box: SecretBox,
   claim: Claim,
-  { operation, outcome, memberId, state, isOurs = claim.isOurs }: ConvergeResult,
+  { operation, outcome, memberId, state, isOurs = claim.isOurs, isShared }: ConvergeResult & { isShared: boolean },
   now: string,
 ): Promise<void> {
   const accountId = memberId ?? claim.memberId;
   const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
-  if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
+  if (isAdded && isOurs && isShared && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
   // A call with unknown outcome may affect all memberships of the account, and late.
   const mayBeLate = claim.lateUntil !== null;

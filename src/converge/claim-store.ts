@@ -2,6 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree, takeTurn } from '../db/lock.ts';
+import { prepared } from '../db/prepared.ts';
 import { hasChanged, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
@@ -114,22 +115,37 @@ export async function prolongForCall(
   const isAbsentBeforeAdding = operation === 'add' && found === null;
   // After the removal no look finds the member. Only the id leads to what is left.
   const foundId = operation === 'remove' ? found?.id : undefined;
-  const prolonged = tx
+  const { id, token, generation } = claim;
+  const isOurs = isAbsentBeforeAdding ? true : undefined;
+  const { numAffectedRows } = await prolong(tx, { id, token, generation, now, leasedUntil, isOurs, foundId });
+  return numAffectedRows === 1n;
+}
+
+interface Prolongation extends HeldClaim {
+  now: string;
+  leasedUntil: string;
+  isOurs?: true | undefined;
+  foundId?: string | undefined;
+}
+
+const prolong = prepared((db, { now, leasedUntil, isOurs, foundId, ...claim }: Prolongation) =>
+  db
     .updateTable('membership')
     .set((eb) => ({
       // A lease is twice as long as the time-out of a call, so a call that was given up takes effect before it expires.
       leasedUntil,
       lateUntil: leasedUntil,
       missedAt: null,
-      ...(isAbsentBeforeAdding && { isOurs: true }),
+      isOurs,
       ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
     }))
-    .where(isHeld(claim, now));
-  return await hasChanged(prolonged);
-}
+    .where(isHeld(claim, now)),
+);
+
+type HeldClaim = Pick<Claim, 'id' | 'token' | 'generation'>;
 
 /** Whether the claim still holds. */
-function isHeld({ id, token: leaseToken, generation }: Claim, now: string): MembershipCondition {
+function isHeld({ id, token: leaseToken, generation }: HeldClaim, now: string): MembershipCondition {
   return (eb) => eb.and([eb.and({ id, leaseToken, generation }), eb('leasedUntil', '>', now)]);
 }
 

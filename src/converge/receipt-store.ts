@@ -1,6 +1,7 @@
 import { type Insertable, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
+import { prepared } from '../db/prepared.ts';
 import { firstIdSince, hasRows } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
@@ -30,8 +31,10 @@ export async function insertIntent(
   const context = credentialContext({ membershipId, generation });
   const credential = password === null ? null : box.seal(Buffer.from(password), context);
   const intent = { membershipId, generation, operation, wasFound: found !== null, createdAt: now, credential };
-  await tx.insertInto('intent').values(intent).execute();
+  await insertRow(tx, intent);
 }
+
+const insertRow = prepared((db, intent: Insertable<Tables['intent']>) => db.insertInto('intent').values(intent));
 
 /** Forgets generated passwords once the member is in, or removed. */
 export async function forgetPasswords(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
@@ -39,9 +42,9 @@ export async function forgetPasswords(tx: Transaction, membershipIds: readonly n
   await known.where('credential', 'is not', null).execute();
 }
 
-export async function addReceipt(tx: Transaction, receipt: Insertable<Tables['receipt']>): Promise<void> {
-  await tx.insertInto('receipt').values(receipt).execute();
-}
+export const addReceipt = prepared((db, receipt: Insertable<Tables['receipt']>) =>
+  db.insertInto('receipt').values(receipt),
+);
 
 /** Whether a look has found the member since the last addition. */
 export async function wasSeenSinceAdded(db: Transaction, membershipId: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
+import { prepared } from '../db/prepared.ts';
 import { hasChanged, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
@@ -10,7 +11,13 @@ import { nextProjectEndAt } from '../memberships/membership-store.ts';
 import { countRemoved } from '../removals/brake-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { recordAccessGiven, recordAccessSettled, unbindFromOthers, withOwnership } from './access-store.ts';
-import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
+import {
+  type AccountUse,
+  findAccountUse,
+  isAccountShared,
+  unsharedAccount,
+  updateAccountSharers,
+} from './account-store.ts';
 import { type Claim, noLease, prolongForCall } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { dropInvitationLink, dropInvitations, keepInvitation, wantRenewals } from './invitation-store.ts';
@@ -61,9 +68,10 @@ export function settleMembership(
     const metAfterMs = isHeld ? metAfterOf(claim, known, now) : null;
     await settleReceipt(tx, claim, known, metAfterMs, now);
     if (!isHeld) await settleLost(tx, claim, known, now);
-    await unbindFromOthers(tx, ctx.box, claim, known, now);
+    const isShared = await isAccountShared(tx, claim, known);
+    if (isShared) await unbindFromOthers(tx, ctx.box, claim, known, now);
     await recordAccount(tx, claim, known, now);
-    await updateAccountSharers(tx, ctx.box, claim, known, now);
+    await updateAccountSharers(tx, ctx.box, claim, { ...known, isShared }, now);
     if (isHeld) {
       await recordAccessSettled(tx, claim, known, now);
       await settleInvitation(ctx, tx, claim, { ...known, isWorthless }, now);
@@ -76,16 +84,19 @@ export function settleMembership(
 
 /** Checks the wall once more, because the configuration may have changed since the membership was derived. */
 async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool, groupId }: Claim): Promise<void> {
-  const links = await tx
-    .selectFrom('reason')
-    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
-    .select(['link.install', 'externalProjectId', 'externalProjectName'])
-    .where('membershipId', '=', id)
-    .execute();
+  const { rows: links } = await findLinks(tx, { id });
   const routes = links.flatMap((link) => routeLink(link) ?? []);
   if (routes.some((route) => route.tool === tool && route.groupId === groupId)) return;
   throw new AppError('conflict', 'The configuration no longer covers this group');
 }
+
+const findLinks = prepared((db, { id }: { id: number }) =>
+  db
+    .selectFrom('reason')
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .select(['link.install', 'externalProjectId', 'externalProjectName'])
+    .where('membershipId', '=', id),
+);
 
 /** A member who is in needs no link, and a member who is out needs no invitation. */
 async function settleInvitation(
@@ -138,31 +149,44 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
   const { outcome, state, memberId, nextAttemptAt, message, isDoubtSettled } = result;
   // The state can be `failed` after a successful removal, if another account of the trainer may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
-  const update = tx
+  const { numAffectedRows } = await updateHeld(tx, {
+    id,
+    leaseToken,
+    generation,
+    nextAttemptAt,
+    updatedAt: now,
+    state,
+    ...toUnconfirmed(claim, result),
+    ...(memberId !== undefined && { memberId }),
+    ...toOwnership(result),
+    // The look has confirmed that the account in doubt is the trainer's.
+    ...((isDoubtSettled || memberId === claim.doubtedId) && { doubtedId: null }),
+    ...(isMet(result) && { unmetSince: null }),
+    attempts: hasFailed ? attempts + 1 : 0,
+    failure: hasFailed ? (message ?? null) : null,
+  });
+  return numAffectedRows === 1n;
+}
+
+type HeldUpdate = Partial<Row<'membership'>> &
+  Pick<Row<'membership'>, 'id' | 'leaseToken' | 'generation' | 'nextAttemptAt' | 'updatedAt'>;
+
+const updateHeld = prepared((db, { id, leaseToken, generation, nextAttemptAt, ...columns }: HeldUpdate) =>
+  db
     .updateTable('membership')
     .set((eb) => ({
       ...noLease,
-      ...toUnconfirmed(claim, result),
-      state,
-      ...(memberId !== undefined && { memberId }),
-      ...toOwnership(result),
-      // The look has confirmed that the account in doubt is the trainer's.
-      ...((isDoubtSettled || memberId === claim.doubtedId) && { doubtedId: null }),
-      ...(isMet(result) && { unmetSince: null }),
+      ...columns,
       nextAttemptAt: eb
         .case()
         .when('lookAgain', '=', true)
-        .then(now)
+        .then(columns.updatedAt)
         .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextProjectEndAt(eb)))
         .end(),
       lookAgain: false,
-      attempts: hasFailed ? attempts + 1 : 0,
-      failure: hasFailed ? (message ?? null) : null,
-      updatedAt: now,
     }))
-    .where((eb) => eb.and({ id, leaseToken, generation }));
-  return await hasChanged(update);
-}
+    .where((eb) => eb.and({ id, leaseToken, generation })),
+);
 
 /** An operator's release no longer applies once the member is ours or removed. */
 function toOwnership({ state, isOurs }: ConvergeResult): Partial<Row<'membership'>> {

@@ -38,7 +38,7 @@ export class RowsInCamelCase extends CamelCasePlugin {
 }
 
 /** A flag is 0 or 1 in the database. */
-function toStored(value: unknown): unknown {
+export function toStored(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 

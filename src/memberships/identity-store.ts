@@ -2,6 +2,7 @@ import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } fro
 import type { Member } from '../adapters/adapter.ts';
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { prepared } from '../db/prepared.ts';
 import { jsonRows, keyIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
@@ -56,13 +57,12 @@ export function isReachable(
   return eb.exists(address);
 }
 
-export async function updateAddress(
-  tx: Transaction,
-  id: number,
-  values: Partial<Pick<Row<'membershipAddress'>, 'isCurrent' | 'givenAt' | 'endedAt' | 'wasAbsent'>>,
-): Promise<void> {
-  await tx.updateTable('membershipAddress').set(values).where('id', '=', id).execute();
-}
+type AddressUpdate = Pick<Row<'membershipAddress'>, 'id'> &
+  Partial<Pick<Row<'membershipAddress'>, 'isCurrent' | 'givenAt' | 'endedAt' | 'wasAbsent'>>;
+
+export const updateAddress = prepared((db, { id, ...values }: AddressUpdate) =>
+  db.updateTable('membershipAddress').set(values).where('id', '=', id),
+);
 
 /** After a refusal: the tool made no account, so an account that exists later was made by others. */
 export async function forgetAbsence(tx: Transaction, membershipId: number): Promise<void> {
@@ -158,7 +158,7 @@ export async function setCurrentAddresses(
   for (const one of wanted) {
     const before = known.get(one.membershipId)?.find(({ address }) => address === one.address);
     if (before === undefined) added.push(one);
-    else await updateAddress(tx, before.id, { isCurrent: true });
+    else await updateAddress(tx, { id: before.id, isCurrent: true });
   }
   if (added.length > 0) await copyFromPeople(ctx, tx, added);
 }
@@ -228,12 +228,7 @@ export async function recordAccount(
 ): Promise<void> {
   if (accountId === undefined) return;
   if (isAccountOurs) {
-    const learnt = { isOurs: true, trainerId, madeAt: madeAt ?? null };
-    await tx
-      .insertInto('account')
-      .values({ tool, accountId, seenAt, ...learnt })
-      .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet(learnt))
-      .execute();
+    await keepAccount(tx, { tool, accountId, seenAt, trainerId, madeAt: madeAt ?? null });
   } else if (madeAt !== undefined) {
     await tx
       .updateTable('account')
@@ -243,6 +238,14 @@ export async function recordAccount(
       .execute();
   }
 }
+
+const keepAccount = prepared((db, account: Omit<Row<'account'>, 'isOurs'>) => {
+  const { trainerId, madeAt } = account;
+  return db
+    .insertInto('account')
+    .values({ ...account, isOurs: true })
+    .onConflict((of) => of.columns(['tool', 'accountId']).doUpdateSet({ isOurs: true, trainerId, madeAt }));
+});
 
 /** Moves the account to another trainer, who keeps it. */
 export async function bindAccount(

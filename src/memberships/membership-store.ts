@@ -2,6 +2,7 @@ import type { Expression, ExpressionBuilder, Insertable, SqlBool } from 'kysely'
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
+import { prepared } from '../db/prepared.ts';
 import { keyIn, onSame, toExcluded } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
@@ -82,9 +83,14 @@ export async function successorLinksOf(tx: Transaction, projects: ProjectKey[]):
 
 /** @returns the new id */
 export async function insertMembership(tx: Transaction, row: Insertable<Tables['membership']>): Promise<number> {
-  const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
-  return id;
+  const [inserted] = (await insertOne(tx, row)).rows;
+  if (inserted === undefined) throw new Error('The membership was not inserted');
+  return inserted.id;
 }
+
+const insertOne = prepared((db, row: Insertable<Tables['membership']>) =>
+  db.insertInto('membership').values(row).returning('id'),
+);
 
 export async function recordReasons(tx: Transaction, rows: Row<'reason'>[]): Promise<void> {
   if (rows.length === 0) return;
