@@ -2,15 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Makes V8 collect garbage early, at the cost of some processor time, instead of growing with the memory of the machine. For a
- * command that runs beside other processes and is in no hurry: a reading of 5,000 contracts takes 16 s of the processor instead
- * of 13, but a second reading of 100,000 stays below 250 MiB.
- */
-export function keepHeapSmall(): void {
-  setFlagsFromString('--optimize-for-size');
-}
-
-/**
  * Keeps V8 from reserving more and more memory for short-lived values while a long file streams through. The returned function
  * collects garbage, which takes some tens of milliseconds, and must be called now and then. For a process that does one such
  * thing and ends. Node has no better way.
@@ -19,14 +10,6 @@ export function openHeapClearing(): () => void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--expose-gc');
   return runInNewContext('gc') as () => void;
-}
-
-/**
- * `fetch` reads answers with a small WebAssembly program, which V8 compiles again, for speed, after some answers. That takes
- * 24 MiB, of which an idle bridge keeps 10, a tenth of its memory. With this, it only happens after millions of answers.
- */
-export function keepFetchSmall(): void {
-  setFlagsFromString('--wasm-tiering-budget=2000000000');
 }
 
 /**
