@@ -6,6 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import { type Database, isCollision, type Transaction } from './database.ts';
 import { readDisk } from './disk.ts';
+import { createGroupCommit } from './group-commit.ts';
 import type { Tables } from './schema.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import { createSyncedLog, type SyncFile } from './sqlite-log.ts';
@@ -61,23 +62,24 @@ export function openSqlite(
     plugins: [new RowsInCamelCase(), notice.plugin],
   });
   const log = file === undefined ? undefined : createSyncedLog(sqlite, file, sync);
+
+  async function transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (!ownsThread) await giveWay(writeTurns);
+    return await kysely.connection().execute(async (connection) => {
+      log?.mend();
+      const take = () => connection.executeQuery(begin);
+      if (ownsThread) await takeFirst(writeTurns, take, isCollision);
+      else await take();
+      return await notice.within(() => runBegun(connection, work)).finally(() => endTurn(writeTurns));
+    });
+  }
+
   return {
     dialect: 'sqlite',
     url,
     kysely,
     writeTurns,
-    async transact(work, isDurable) {
-      if (!ownsThread) await giveWay(writeTurns);
-      const result = await kysely.connection().execute(async (connection) => {
-        log?.mend();
-        const take = () => connection.executeQuery(begin);
-        if (ownsThread) await takeFirst(writeTurns, take, isCollision);
-        else await take();
-        return await notice.within(() => runBegun(connection, work)).finally(() => endTurn(writeTurns));
-      });
-      if (isDurable) await log?.sync();
-      return result;
-    },
+    transact: createGroupCommit(transact, async () => log?.sync()),
     watch(onChange, everyMs) {
       let version = readVersion(sqlite);
       const timer = setInterval(() => {

@@ -64,7 +64,9 @@ it('a commit fails if an earlier one did not reach the disk', async () => {
   const disks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const left = [...disks];
   const database = await openWith(() => left.shift()?.promise ?? Promise.resolve());
-  const answered = Promise.allSettled([write(database, 'one', true), write(database, 'two', true)]);
+  const first = write(database, 'one', true);
+  await until('the first waits for the disk', () => left.length === 1, Boolean);
+  const answered = Promise.allSettled([first, write(database, 'two', true)]);
   await until('both wait for the disk', () => left.length === 0, Boolean);
   disks[0]?.reject(new Error('away'));
   disks[1]?.resolve();
