@@ -9,8 +9,8 @@ import {
   readlink,
   realpath,
   rename,
-  rm,
   stat,
+  unlink,
 } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
@@ -142,7 +142,7 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
     signal.throwIfAborted();
     const isSame = (await stampOf(file)) === before;
     // Another process may have deleted the draft.
-    if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
+    if (!isSame || (await unlessMissing(replace(draft, file))) === null) {
       throw new AppError('unavailable', `The roster ${file} was changed by another process`);
     }
     for (const name of [named, file]) known.set(name, { stamp, roster });
@@ -152,7 +152,10 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
 
 /** Checks that the file could be replaced. Changes nothing. */
 export async function checkWritable(named: string): Promise<void> {
-  await withDraft(named, ({ handle }) => handle.sync());
+  await withDraft(named, async ({ file, handle }) => {
+    await refuseMount(file);
+    await handle.sync();
+  });
 }
 
 interface Draft {
@@ -170,7 +173,6 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
   try {
     const file = await targetOf(named);
     draft = `${file}.${randomUUID()}.tmp`;
-    await refuseMount(file);
     await mkdir(path.dirname(file), { recursive: true });
     const replaced = await statOf(file);
     handle = await open(draft, 'wx', replaced === null ? 0o644 : 0o600);
@@ -181,7 +183,7 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
     throw new AppError('unavailable', `The roster ${named} could not be written`, { cause: error });
   } finally {
     await handle?.close();
-    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
+    if (draft !== undefined) await unlink(draft).catch(() => undefined);
   }
 }
 
@@ -193,7 +195,16 @@ async function targetOf(file: string): Promise<string> {
   return link === null ? file : await targetOf(path.resolve(await realpath(path.dirname(file)), link));
 }
 
-/** A file that is mounted on its own, as into a container, cannot be replaced (EBUSY). */
+async function replace(draft: string, file: string): Promise<void> {
+  try {
+    await rename(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EBUSY') await refuseMount(file);
+    throw error;
+  }
+}
+
+/** A file that is mounted on its own, as into a container, cannot be replaced. */
 async function refuseMount(file: string): Promise<void> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   if (!listMountPoints(mounts).includes(file)) return;
@@ -226,7 +237,7 @@ async function removeOtherDrafts(file: string, own: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const draft = path.join(folder, name);
     const isDraft = name.startsWith(`${path.basename(file)}.`) && name.endsWith('.tmp');
-    if (isDraft && draft !== own) await rm(draft, { force: true });
+    if (isDraft && draft !== own) await unlessMissing(unlink(draft));
   }
 }
 
