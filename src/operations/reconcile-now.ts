@@ -209,7 +209,7 @@ async function toReconciled(ctx: Context, install: string, run: ListedRun | unde
 }
 
 /** The share of the time that counting may take, because counting very many rows is slow. */
-const lookingPart = 0.1;
+const lookingPart = 0.02;
 
 /**
  * Runs the brake and the converge workers, as an instance does, until nothing is due for these installs or the patience
