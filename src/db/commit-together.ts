@@ -11,7 +11,7 @@ interface Waiting {
 }
 
 /** The other thread that writes waits for all of them. */
-const mostTogether = 8;
+const mostTogether = 4;
 
 /**
  * Commits together what is to be written at the same moment. Each work succeeds or fails by itself, and ends after the commit.
