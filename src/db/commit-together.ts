@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import type { Transaction } from './database.ts';
 
@@ -25,7 +26,11 @@ export function createGroupCommit(transact: <T>(work: Work<T>) => Promise<T>, sy
   let isRunning = false;
 
   async function runAll(): Promise<void> {
-    while (waiting.length > 0) await commit(waiting.splice(0, mostTogether));
+    isRunning = true;
+    while (waiting.length > 0) {
+      await nextTurn();
+      await commit(waiting.splice(0, mostTogether));
+    }
     isRunning = false;
   }
 
@@ -44,9 +49,7 @@ export function createGroupCommit(transact: <T>(work: Work<T>) => Promise<T>, sy
   return <T>(work: Work<T>, isDurable: boolean): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       waiting.push({ work, isDurable, resolve: (result) => resolve(result as T), reject });
-      if (isRunning) return;
-      isRunning = true;
-      setImmediate(() => void runAll());
+      if (!isRunning) void runAll();
     });
 }
 
