@@ -2,7 +2,6 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { Member } from '../adapters/adapter.ts';
 import type { Context, Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { prepared } from '../db/prepared.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
 import type { Route } from '../domain/install.ts';
@@ -168,26 +167,6 @@ function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
     ]),
   ]);
 }
-
-/** Whether another membership has this account. Nearly never, and the updates that find none take 35 µs in SQLite alone. */
-export async function isAccountShared(
-  tx: Transaction,
-  { id, tool, memberId }: Claim,
-  { memberId: foundId }: Pick<ConvergeResult, 'memberId'>,
-): Promise<boolean> {
-  const accountId = foundId ?? memberId;
-  if (accountId === null) return false;
-  return (await findSharer(tx, { id, tool, accountId })).rows.length > 0;
-}
-
-const findSharer = prepared((db, { id, tool, accountId }: { id: number; tool: string; accountId: string }) =>
-  db
-    .selectFrom('membership')
-    .select('id')
-    .where((eb) => eb.and({ tool, memberId: accountId }))
-    .where('id', '<>', id)
-    .limit(1),
-);
 
 /** Updates the other memberships of the account after a call. */
 export async function updateAccountSharers(

@@ -10,14 +10,14 @@ import { dueIfWorkable } from '../memberships/look-store.ts';
 import { nextProjectEndAt } from '../memberships/membership-store.ts';
 import { countRemoved } from '../removals/brake-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
-import { recordAccessGiven, recordAccessSettled, unbindFromOthers, withOwnership } from './access-store.ts';
 import {
-  type AccountUse,
-  findAccountUse,
   isAccountShared,
-  unsharedAccount,
-  updateAccountSharers,
-} from './account-store.ts';
+  recordAccessGiven,
+  recordAccessSettled,
+  unbindFromOthers,
+  withOwnership,
+} from './access-store.ts';
+import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
 import { type Claim, noLease, prolongForCall } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { dropInvitationLink, dropInvitations, keepInvitation, wantRenewals } from './invitation-store.ts';
