@@ -35,15 +35,23 @@ export function createGroupCommit(transact: <T>(work: Work<T>) => Promise<T>, sy
   }
 
   async function commit(group: readonly Waiting[]): Promise<void> {
-    try {
-      const ends = await transact((tx) => runEach(tx, group));
-      const synced = group.some(({ isDurable }) => isDurable) ? sync() : Promise.resolve();
-      // Only those that wait for it need to know.
-      synced.catch(() => undefined);
-      for (const end of ends) end(synced);
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
+    const ends = await transact((tx) => runEach(tx, group)).catch((error) => endsOfFailed(group, error));
+    const synced = group.some(({ isDurable }) => isDurable) ? sync() : Promise.resolve();
+    // Only those that wait for it need to know.
+    synced.catch(() => undefined);
+    for (const end of ends) end(synced);
+  }
+
+  /** One of a group may have made the database take back the whole transaction, as on a full disk. */
+  async function endsOfFailed(group: readonly Waiting[], error: unknown): Promise<End[]> {
+    if (group.length === 1)
+      return group.map(
+        ({ reject }) =>
+          () =>
+            reject(error),
+      );
+    for (const one of group) await commit([one]);
+    return [];
   }
 
   return <T>(work: Work<T>, isDurable: boolean): Promise<T> =>
@@ -53,30 +61,33 @@ export function createGroupCommit(transact: <T>(work: Work<T>) => Promise<T>, sy
     });
 }
 
-const savepoint = CompiledQuery.raw('savepoint work');
-const release = CompiledQuery.raw('release work');
-const rollback = CompiledQuery.raw('rollback to work');
-
 /** Ends a work after the commit. */
 type End = (synced: Promise<void>) => void;
 
 async function runEach(tx: Transaction, group: readonly Waiting[]): Promise<End[]> {
   const ends: End[] = [];
-  for (const one of group) ends.push(await runOne(tx, one));
+  for (const one of group) ends.push(await (group.length === 1 ? run(tx, one) : runSaved(tx, one)));
   return ends;
 }
 
-async function runOne(tx: Transaction, { work, isDurable, resolve, reject }: Waiting): Promise<End> {
+async function run(tx: Transaction, { work, isDurable, resolve }: Waiting): Promise<End> {
+  const result = await work(tx);
+  return (synced) => resolve(isDurable ? synced.then(() => result) : result);
+}
+
+const savepoint = CompiledQuery.raw('savepoint work');
+const release = CompiledQuery.raw('release work');
+const rollback = CompiledQuery.raw('rollback to work');
+
+/** SQLite keeps what a savepoint changes a second time, and much of it in a file. */
+async function runSaved(tx: Transaction, one: Waiting): Promise<End> {
   await tx.executeQuery(savepoint);
   try {
-    const result = await work(tx);
+    const end = await run(tx, one);
     await tx.executeQuery(release);
-    return (synced) => resolve(isDurable ? synced.then(() => result) : result);
+    return end;
   } catch (error) {
-    await tx.executeQuery(rollback).catch(() => {
-      // A full disk, for example, has rolled back the whole transaction.
-      throw error;
-    });
-    return () => reject(error);
+    await tx.executeQuery(rollback);
+    return () => one.reject(error);
   }
 }

@@ -46,7 +46,7 @@ interface TransactionOptions {
 
 /**
  * Runs `work` in one transaction, and repeats it if another writer was in the way (busy, deadlock, serialisation). So
- * `work` must do nothing but queries on `tx`.
+ * `work` must do nothing but queries on `tx`, and wait for no other transaction.
  *
  * @throws AppError `unavailable` if the database cannot be reached or stays busy
  */

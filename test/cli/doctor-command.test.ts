@@ -70,6 +70,13 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   }
 
   /** The checks that are not ok, as `name: status`. */
+  /** Of a contract that the marketplace does not know on a linked job, the budget cannot be read. */
+  async function hiredThere(): Promise<string> {
+    await world.link('street-signs');
+    const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: 'cmu1' }] });
+    return hired(contractId);
+  }
+
   async function findTrouble(...argv: string[]): Promise<Shown[]> {
     const { checks } = await examine(...argv);
     // Nothing runs beside these tests. One test of its own checks that this is reported.
@@ -156,9 +163,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   });
 
   it('finds no trouble, and changes nothing', async () => {
-    // Of a contract that the marketplace does not know, the budget cannot be read.
-    const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: 'cmu1' }] });
-    await workspace.receive(hired(contractId));
+    await workspace.receive(await hiredThere());
     await workspace.pretendRunning();
     const [files, tables, roster] = [listFolder(), await digestTables(), workspace.rosterFile];
     const members = readFileSync(roster, 'utf8');
@@ -394,7 +399,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   });
 
   it('warns about what waits for an operator', async () => {
-    await workspace.receive(hired(), 'no event');
+    await workspace.receive(await hiredThere(), 'no event');
     expect(await findTrouble()).toEqual([
       {
         name: 'delivery_unprocessable',

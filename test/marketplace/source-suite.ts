@@ -110,7 +110,8 @@ export function describeSource(
         asking.readEndpoint(id, signal),
         asking.deleteEndpoint(id, signal),
       ];
-      for (const one of asked) expect(await failureOf(one)).toMatchObject({ code: 'not_found' });
+      for (const failure of await Promise.all(asked.map(failureOf)))
+        expect(failure).toMatchObject({ code: 'not_found' });
       expect(front.asked()).toEqual([]);
     });
 

@@ -152,10 +152,9 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
 
 /** Checks that the file could be replaced. Changes nothing. */
 export async function checkWritable(named: string): Promise<void> {
-  await withDraft(named, async ({ file, handle }) => {
-    await refuseMount(file);
-    await handle.sync();
-  });
+  const file = await targetOf(named).catch(() => named);
+  await refuseMount(file);
+  await withDraft(named, ({ handle }) => handle.sync());
 }
 
 interface Draft {

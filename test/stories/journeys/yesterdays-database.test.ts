@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { copyFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStorage } from '../../../src/app/storage.ts';
 import { fillDatabase } from '../../../src/db/copy-database.ts';
 import { inTransaction } from '../../../src/db/database.ts';
@@ -29,13 +31,13 @@ describe("yesterday's database, restored", () => {
     ['soon after, by gangway backup and restore', { dayMs: 20 * minuteMs, unheardMs: 0, byCommand: true }, false],
   ])('is not acted on before the marketplace was asked: %s', async (_when, day, isRestored) => {
     const { site, tool, start, expectRight } = await putBackYesterdays(day);
-    const known = site.log.lines().length;
-    const wasRead = () => site.log.lines().slice(known).some(isRead);
+    const wasAsked = watchForList();
     const early: string[] = [];
-    tool.before = (call, subject) => void (wasRead() || early.push(`${call} ${subject}`));
+    tool.before = (call, subject) => void (wasAsked() || early.push(`${call} ${subject}`));
     const bridge = await start({ isRestored });
     await bridge.quiet();
     expect(early).toEqual([]);
+    expect(site.log.lines().some(isRead)).toBe(true);
     expect(tool.calls.filter((call) => call.startsWith('add')).sort()).toEqual([
       'add lamps/hired-unheard',
       'add signs/hired-unheard',
@@ -279,6 +281,18 @@ async function countWaiting({ storage }: SiteBridge): Promise<number> {
 async function countReads({ storage }: SiteBridge): Promise<number> {
   const reads = storage.database.kysely.selectFrom('job').select('attempts').where('kind', '=', 'reconcile');
   return (await reads.executeTakeFirst())?.attempts ?? 0;
+}
+
+/** @returns whether the marketplace has answered since now which contracts are active */
+function watchForList(): () => boolean {
+  let isAnswered = false;
+  const note = (message: unknown) => {
+    const { request } = message as { request: IncomingMessage };
+    isAnswered ||= /\/contracts\?.*status=active/.test(request.url ?? '');
+  };
+  subscribe('http.server.response.finish', note);
+  onTestFinished(() => void unsubscribe('http.server.response.finish', note));
+  return () => isAnswered;
 }
 
 function isRead({ msg }: Record<string, unknown>): boolean {
