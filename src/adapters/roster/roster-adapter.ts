@@ -142,7 +142,7 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
     signal.throwIfAborted();
     const isSame = (await stampOf(file)) === before;
     // Another process may have deleted the draft.
-    if (!isSame || (await unlessMissing(replace(draft, file))) === null) {
+    if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
       throw new AppError('unavailable', `The roster ${file} was changed by another process`);
     }
     for (const name of [named, file]) known.set(name, { stamp, roster });
@@ -152,8 +152,6 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
 
 /** Checks that the file could be replaced. Changes nothing. */
 export async function checkWritable(named: string): Promise<void> {
-  const file = await targetOf(named).catch(() => named);
-  await refuseMount(file);
   await withDraft(named, ({ handle }) => handle.sync());
 }
 
@@ -172,6 +170,7 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
   try {
     const file = await targetOf(named);
     draft = `${file}.${randomUUID()}.tmp`;
+    await refuseMount(file);
     await mkdir(path.dirname(file), { recursive: true });
     const replaced = await statOf(file);
     handle = await open(draft, 'wx', replaced === null ? 0o644 : 0o600);
@@ -194,16 +193,7 @@ async function targetOf(file: string): Promise<string> {
   return link === null ? file : await targetOf(path.resolve(await realpath(path.dirname(file)), link));
 }
 
-async function replace(draft: string, file: string): Promise<void> {
-  try {
-    await rename(draft, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EBUSY') await refuseMount(file);
-    throw error;
-  }
-}
-
-/** A file that is mounted on its own, as into a container, cannot be replaced. */
+/** A file that is mounted on its own, as into a container, cannot be replaced (EBUSY). */
 async function refuseMount(file: string): Promise<void> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   if (!listMountPoints(mounts).includes(file)) return;
