@@ -9,8 +9,8 @@ import {
   readlink,
   realpath,
   rename,
+  rm,
   stat,
-  unlink,
 } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
@@ -181,7 +181,7 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
     throw new AppError('unavailable', `The roster ${named} could not be written`, { cause: error });
   } finally {
     await handle?.close();
-    if (draft !== undefined) await unlink(draft).catch(() => undefined);
+    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
   }
 }
 
@@ -226,7 +226,7 @@ async function removeOtherDrafts(file: string, own: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const draft = path.join(folder, name);
     const isDraft = name.startsWith(`${path.basename(file)}.`) && name.endsWith('.tmp');
-    if (isDraft && draft !== own) await unlessMissing(unlink(draft));
+    if (isDraft && draft !== own) await rm(draft, { force: true });
   }
 }
 
