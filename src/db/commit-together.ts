@@ -75,7 +75,7 @@ const savepoint = CompiledQuery.raw('savepoint work');
 const release = CompiledQuery.raw('release work');
 const rollback = CompiledQuery.raw('rollback to work');
 
-/** SQLite keeps what a savepoint changes a second time, and much of it in a file. */
+/** A work that is alone needs no savepoint, for which SQLite copies each changed page, and many pages into a file. */
 async function runSaved(tx: Transaction, one: Waiting): Promise<End> {
   await tx.executeQuery(savepoint);
   try {

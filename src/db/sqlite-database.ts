@@ -74,12 +74,19 @@ export function openSqlite(
     });
   }
 
+  const transactAlone: Database['transact'] = async (work, isDurable) => {
+    const result = await transact(work);
+    if (isDurable) await log?.sync();
+    return result;
+  };
+
   return {
     dialect: 'sqlite',
     url,
     kysely,
     writeTurns,
-    transact: createGroupCommit(transact, async () => log?.sync()),
+    // The thread that stores deliveries has put many into one work.
+    transact: ownsThread ? transactAlone : createGroupCommit(transact, async () => log?.sync()),
     watch(onChange, everyMs) {
       let version = readVersion(sqlite);
       const timer = setInterval(() => {
