@@ -55,8 +55,8 @@ describe("yesterday's database, restored", () => {
     hands.end('goes');
     await until(
       'the marketplace is asked before that',
-      () => countWaiting(cut),
-      (waiting) => waiting > 0,
+      () => findWaiting(cut, 'signs'),
+      (waiting) => waiting.includes('goes'),
     );
     site.clock.advance(30_000);
     await until('who ends now is out', () => tool.members('signs').join(), lacks('goes'));
@@ -273,9 +273,16 @@ function copyDatabase(site: Site, from: string, to: string): void {
   for (const part of [file, `${file}.key`]) copyFileSync(`${part}${from}`, `${part}${to}`);
 }
 
-async function countWaiting({ storage }: SiteBridge): Promise<number> {
-  const waiting = storage.database.kysely.selectFrom('awaitedReading').select('membershipId');
-  return (await waiting.where('isExplicit', '=', true).execute()).length;
+/** Who is to leave because of an explicit end and waits for readings. */
+async function findWaiting({ storage }: SiteBridge, groupId: string): Promise<string[]> {
+  const rows = await storage.database.kysely
+    .selectFrom('awaitedReading')
+    .innerJoin('membership', 'membership.id', 'awaitedReading.membershipId')
+    .select('trainerId')
+    .where('isExplicit', '=', true)
+    .where('groupId', '=', groupId)
+    .execute();
+  return rows.map(({ trainerId }) => trainerId);
 }
 
 async function countReads({ storage }: SiteBridge): Promise<number> {
