@@ -9,7 +9,7 @@ import { createSignInLink, type SignInLink } from '../http/console/sign-in.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { toLogDestination } from '../lib/readable-log.ts';
-import { giveMemoryBack, keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
+import { giveMemoryBack, keepMemorySmall } from '../lib/small-heap.ts';
 import { sayCount } from '../lib/text.ts';
 import { version } from '../lib/version.ts';
 import type { startOptions } from './commands/inputs.ts';
@@ -45,8 +45,7 @@ async function run(
   logger: Logger,
   { json, acceptOrphans, restored, move }: StartOptions,
 ): Promise<void> {
-  keepFetchSmall();
-  keepGarbageSmall();
+  keepMemorySmall();
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);

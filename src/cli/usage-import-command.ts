@@ -1,6 +1,5 @@
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { limitCache } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
@@ -32,8 +31,6 @@ function formatOf(file: string): ImportFormat {
   return path.extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson';
 }
 
-/** Enough for a file of any length, with lines in any order. */
-const cacheKiB = 4 * 1024;
 const shownLines = 50;
 
 async function importFile(
@@ -42,7 +39,6 @@ async function importFile(
   file: string,
   options: ImportOptions,
 ): Promise<Printed> {
-  await limitCache(services.database, cacheKiB);
   const { signal } = terminal;
   const handle = await open(file).catch((error) => refuseFile(file, error));
   try {

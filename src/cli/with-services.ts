@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { toLogDestination } from '../lib/readable-log.ts';
-import { keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
+import { keepMemorySmall } from '../lib/small-heap.ts';
 import { findLocalTools } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
 import type { ServicesSession, Session } from './session.ts';
@@ -29,8 +29,7 @@ export async function withServices(
   { uses, isDry = false }: ServiceNeeds,
   work: (session: ServicesSession) => Promise<void>,
 ): Promise<void> {
-  keepFetchSmall();
-  keepGarbageSmall();
+  keepMemorySmall();
   const loaded = loadCommandConfig(session, uses);
   const { config } = loaded;
   const adapters = await loadAdapters(config);

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { retry } from '../lib/retry.ts';
 import type { Tables } from './schema.ts';
@@ -72,11 +72,6 @@ export async function inTransaction<T>(
       isWorthRetrying: (error) => isCollision(error.cause) && performance.now() < deadline,
     },
   );
-}
-
-/** Makes SQLite's cache small, for work that goes through a large part of the file once. */
-export async function limitCache({ dialect, kysely }: Database, cacheKiB: number): Promise<void> {
-  if (dialect === 'sqlite') await sql.raw(`pragma cache_size = -${cacheKiB}`).execute(kysely);
 }
 
 /** `SQLITE_BUSY_RECOVERY`: another process is repairing SQLite's log. */

@@ -8,7 +8,7 @@ import { createInstallRegistry } from '../../src/installs/install-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { keepFetchSmall, keepGarbageSmall } from '../../src/lib/small-heap.ts';
+import { keepMemorySmall } from '../../src/lib/small-heap.ts';
 import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
 import { reconcileNow } from '../../src/operations/reconcile-now.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
@@ -53,8 +53,7 @@ const { signal } = new AbortController();
 
 const [{ command, databaseUrl, secretKey, baseUrl, token }] = (await once(process, 'message')) as [RunOrder];
 // As the command does.
-keepFetchSmall();
-keepGarbageSmall();
+keepMemorySmall();
 const storage = await openStorage(databaseUrl, Buffer.from(secretKey, 'hex'));
 const clock = createDatabaseClock(storage.database, systemClock);
 await clock.correct();

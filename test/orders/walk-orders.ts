@@ -126,7 +126,7 @@ async function readArrival({ install, atMin, came }: Arrival, known: KnownInstal
     return [evidenceOfEvent(install, read.event, toInstant(came.receivedMin), staleAfterMs).evidence];
   }
   const { signal } = new AbortController();
-  const asked = known ?? { links: new Map(), contracts: [] };
+  const asked = known ?? { links: new Map(), contracts: new Map() };
   try {
     return evidenceOfInstall(await readInstall(came.source, install, asked, toInstant(atMin), signal), asked);
   } catch {

@@ -10,6 +10,7 @@ import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../src
 import type { RouteLink } from '../../src/domain/install.ts';
 import { type MembershipChange, planMemberships } from '../../src/memberships/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
+import { byContract } from './read-whole.ts';
 
 /**
  * The engine without a database: evidence merged by the domain's rule, memberships as planned, and
@@ -232,16 +233,18 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
         .filter((link) => statusOfLink(link) === 'live')
         .map(({ linkId, firstSeenAt }) => [linkId, firstSeenAt]),
     ),
-    contracts: of(registers.contracts)
-      .filter(isOpen)
-      .map(({ contractId, participantsReadAt }) => ({
-        contractId,
-        participantsReadAt: doubtful.has(contractId) ? null : participantsReadAt,
-        linkIds: pairs
-          .filter((pair) => pair.contractId === contractId && movedSince(pair) === null)
-          .map(({ linkId }) => linkId),
-        trainerIds: participations.filter(on(contractId)).map(({ trainerId }) => trainerId),
-      })),
+    contracts: byContract(
+      of(registers.contracts)
+        .filter(isOpen)
+        .map(({ contractId, participantsReadAt }) => ({
+          contractId,
+          participantsReadAt: doubtful.has(contractId) ? null : participantsReadAt,
+          linkIds: pairs
+            .filter((pair) => pair.contractId === contractId && movedSince(pair) === null)
+            .map(({ linkId }) => linkId),
+          trainerIds: participations.filter(on(contractId)).map(({ trainerId }) => trainerId),
+        })),
+    ),
   };
 }
 

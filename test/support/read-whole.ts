@@ -9,7 +9,6 @@ import {
   evidenceOfLinks,
   evidenceOfThere,
   findAbsent,
-  trainersOf,
 } from '../../src/reconcile/read/evidence-of-install.ts';
 import {
   askParticipants,
@@ -17,10 +16,16 @@ import {
   listInstall,
   type Participants,
   type ReadLists,
+  type StoredContract,
 } from '../../src/reconcile/read/read-install.ts';
 
 /** Everything that the marketplace answered about one install. */
 export type InstallRead = ReadLists & { participants: Participants };
+
+/** As a `KnownInstall` has them. */
+export function byContract(contracts: readonly StoredContract[]): KnownInstall['contracts'] {
+  return new Map(contracts.map((contract) => [contract.contractId, contract]));
+}
 
 /** Reads all of an install before anything of it is used. */
 export async function readInstall(
@@ -37,7 +42,7 @@ export async function readInstall(
 /** The evidence of such a read, in the order in which it is applied. */
 export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
   const { participants } = read;
-  const absent = findAbsent(participants, trainersOf(known));
+  const absent = findAbsent(participants, known);
   return [
     evidenceOfLinks(read),
     ...chunksOf(contractsThere(read, participants.keys()), contractsAtOnce).map((chunk) =>

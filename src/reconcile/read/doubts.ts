@@ -52,7 +52,7 @@ export function doubtsOfListing(
 ): Doubts {
   const isActiveEmpty = !contracts.some(({ status }) => status !== 'ended');
   const listedIds = new Set(contracts.map(({ id }) => id));
-  const isLost = isActiveEmpty && known.contracts.some(({ contractId }) => !listedIds.has(contractId));
+  const isLost = isActiveEmpty && known.contracts.keys().some((id) => !listedIds.has(id));
   return {
     empty_list: isLost ? 1 : 0,
     cut_off_list: !isActiveEmpty && !isActiveWhole ? 1 : 0,

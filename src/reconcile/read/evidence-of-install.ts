@@ -126,7 +126,6 @@ export async function* readInSteps(
   const listing = await listInstall(source, install, known, beganAt, signal);
   const { toAsk, unreadLinks } = listing;
   const doubts = doubtsOfListing(listing, known);
-  const knownTrainers = trainersOf(known);
   const allAbsent = new Map<string, string[]>();
   const toStep = (evidence: Evidence): ReadStep => ({ evidence, doubts });
   yield toStep(evidenceOfLinks(listing));
@@ -134,7 +133,7 @@ export async function* readInSteps(
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
     const participants = await askParticipants(source, ids, signal);
     addDoubts(doubts, ids, participants);
-    const absent = findAbsent(participants, knownTrainers);
+    const absent = findAbsent(participants, known);
     for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);
     yield toStep(evidenceOfThere(listing, chunk, participants, absent));
   }
@@ -221,17 +220,15 @@ export function evidenceOfGone(read: ReadLists, known: KnownInstall, absent: Abs
  */
 function findMoved({ install, beganAt, links, contracts }: ReadLists, known: KnownInstall) {
   const linkBy = new Map(links.map((link) => [link.id, link]));
-  const listed = new Map(contracts.map((contract) => [contract.id, contract]));
-  return known.contracts.flatMap(({ contractId, linkIds }) => {
-    const { status, projectLinkIds = [], jobId = null } = listed.get(contractId) ?? {};
+  return contracts.flatMap(({ id, status, projectLinkIds, jobId = null }) => {
     if (status !== 'active' || projectLinkIds.length === 0) return [];
-    const left = linkIds.filter((linkId) => {
+    const left = (known.contracts.get(id)?.linkIds ?? []).filter((linkId) => {
       const link = linkBy.get(linkId);
       if (link === undefined || projectLinkIds.includes(linkId)) return false;
       return jobId === null || jobId !== link.jobId;
     });
     return left.map((linkId) => ({
-      ...toPair(install, contractId, linkId, null),
+      ...toPair(install, id, linkId, null),
       omissions: beganAt,
     }));
   });
@@ -252,16 +249,12 @@ export function evidenceOfKnownContracts({
   }));
 }
 
-export function trainersOf({ contracts }: KnownInstall): ReadonlyMap<string, string[]> {
-  return new Map(contracts.map(({ contractId, trainerIds }) => [contractId, trainerIds]));
-}
-
 /** An empty list of participants is no evidence. */
-export function findAbsent(participants: Participants, known: ReadonlyMap<string, string[]>): Absent {
+export function findAbsent(participants: Participants, known: KnownInstall): Absent {
   const absent = new Map<string, string[]>();
   for (const [id, present] of participants) {
     const there = new Set(present.map(({ opentrainUserId }) => opentrainUserId));
-    const missed = there.size === 0 ? [] : (known.get(id) ?? []).filter((one) => !there.has(one));
+    const missed = there.size === 0 ? [] : (known.contracts.get(id)?.trainerIds ?? []).filter((one) => !there.has(one));
     if (missed.length > 0) absent.set(id, missed);
   }
   return absent;

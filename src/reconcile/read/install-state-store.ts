@@ -166,8 +166,8 @@ async function findOrphanedContracts({ kysely }: Database, install: string): Pro
 /** How many contracts are loaded together, so that only what is kept of them stays in memory. */
 const pageSize = 1000;
 
-async function loadOpenContracts({ kysely }: Database, install: string): Promise<StoredContract[]> {
-  const known: StoredContract[] = [];
+async function loadOpenContracts({ kysely }: Database, install: string): Promise<Map<string, StoredContract>> {
+  const known = new Map<string, StoredContract>();
   const same = createSameText();
   for (let after = ''; ; ) {
     const page = await kysely
@@ -179,7 +179,7 @@ async function loadOpenContracts({ kysely }: Database, install: string): Promise
       .orderBy('contractId')
       .limit(pageSize)
       .execute();
-    known.push(...(await toKnown(kysely, same, page.filter(isOpen))));
+    for (const one of await toKnown(kysely, same, page.filter(isOpen))) known.set(one.contractId, one);
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) return known;
     after = last.contractId;

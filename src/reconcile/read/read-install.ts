@@ -18,8 +18,8 @@ import type {
 export interface KnownInstall {
   /** Links that count as live: by id, when each was first seen. */
   links: ReadonlyMap<string, string | null>;
-  /** Contracts that have not ended by any evidence. */
-  contracts: StoredContract[];
+  /** Contracts that have not ended by any evidence, by id. */
+  contracts: ReadonlyMap<string, StoredContract>;
   /** Contracts that an event has announced, and that are still to be read. */
   announcedIds?: readonly string[];
   /** Contracts that are a reason of an orphaned membership. */
@@ -125,10 +125,9 @@ function findUnread(
   contracts: OnLinks[],
   { grant, links, beganAt }: Pick<ReadLists, 'grant' | 'links' | 'beganAt'>,
 ) {
-  const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
   const sinceById = new Map(links.map(({ id }) => [id, known.links.has(id) ? known.links.get(id) : beganAt]));
   const unread = contracts.filter(({ contractId, linkIds }) => {
-    const { trainerIds = [], participantsReadAt: readAt = null, lacksAddress } = knownById.get(contractId) ?? {};
+    const { trainerIds = [], participantsReadAt: readAt = null, lacksAddress } = known.contracts.get(contractId) ?? {};
     if (trainerIds.length === 0 || readAt === null) return true;
     if (linkIds.some((linkId) => (sinceById.get(linkId) ?? '') > readAt)) return true;
     // Without the customer's consent no answer has an address.
@@ -242,9 +241,9 @@ function createPacking(): (contract: Contract) => Contract {
 function findUnlisted(known: KnownInstall, links: Link[], contracts: Contract[]): StoredContract[] {
   const listed = new Set(idsOf(contracts));
   const live = new Set(links.map(({ id }) => id));
-  return known.contracts.filter(({ contractId, linkIds }) => {
-    return !listed.has(contractId) && linkIds.some((linkId) => live.has(linkId));
-  });
+  const isUnlisted = ({ contractId, linkIds }: StoredContract) =>
+    !listed.has(contractId) && linkIds.some((linkId) => live.has(linkId));
+  return [...known.contracts.values().filter(isUnlisted)];
 }
 
 async function nullWhereUnknown<T>(answer: Promise<T>): Promise<T | null> {

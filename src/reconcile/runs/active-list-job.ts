@@ -104,5 +104,5 @@ async function listAll(source: SourceReader, signal: AbortSignal) {
 
 /** Whether an active contract of a live link is known. */
 function knowsActive({ links, contracts }: KnownInstall): boolean {
-  return contracts.some(({ linkIds }) => linkIds.some((id) => links.has(id)));
+  return contracts.values().some(({ linkIds }) => linkIds.some((id) => links.has(id)));
 }

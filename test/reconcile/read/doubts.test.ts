@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Contract } from '../../../src/marketplace/source.ts';
 import { doubtsOfListing } from '../../../src/reconcile/read/doubts.ts';
 import type { InstallListing, KnownInstall } from '../../../src/reconcile/read/read-install.ts';
+import { byContract } from '../../support/read-whole.ts';
 
 describe('a listing', () => {
   it('leaves no doubt if the last contract is listed as ended', () => {
@@ -36,5 +37,5 @@ function known(...contractIds: string[]): KnownInstall {
     trainerIds: [],
     participantsReadAt: null,
   }));
-  return { links: new Map(), contracts };
+  return { links: new Map(), contracts: byContract(contracts) };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Evidence, emptyContract, emptyGrant, emptyLink, toPair } from '../../../src/domain/evidence.ts';
 import type { Contract, Link, Participant } from '../../../src/marketplace/source.ts';
 import type { KnownInstall } from '../../../src/reconcile/read/read-install.ts';
-import { evidenceOfInstall, type InstallRead } from '../../support/read-whole.ts';
+import { byContract, evidenceOfInstall, type InstallRead } from '../../support/read-whole.ts';
 
 const install = 'acme';
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -23,7 +23,7 @@ function take(read: Partial<InstallRead>, trainersOf: Record<string, string[]> =
     linkIds: ['l1'],
     participantsReadAt: null,
   }));
-  const known: KnownInstall = { links: new Map([['l1', null]]), contracts };
+  const known: KnownInstall = { links: new Map([['l1', null]]), contracts: byContract(contracts) };
   return evidenceOfInstall(
     {
       install,

@@ -3,7 +3,7 @@ import type { Evidence } from '../../../src/domain/evidence.ts';
 import { readInSteps } from '../../../src/reconcile/read/evidence-of-install.ts';
 import type { KnownInstall } from '../../../src/reconcile/read/read-install.ts';
 import { toApi } from '../../support/incident.ts';
-import { evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
+import { byContract, evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -23,12 +23,14 @@ const known: KnownInstall = {
     ['l1', null],
     ['l2', null],
   ]),
-  contracts: ['gone', 'doubtful', 'unlisted'].map((contractId) => ({
-    contractId,
-    linkIds: links,
-    trainerIds: [`u-${contractId}`],
-    participantsReadAt: null,
-  })),
+  contracts: byContract(
+    ['gone', 'doubtful', 'unlisted'].map((contractId) => ({
+      contractId,
+      linkIds: links,
+      trainerIds: [`u-${contractId}`],
+      participantsReadAt: null,
+    })),
+  ),
 };
 
 async function readSteps(reader = api): Promise<{ steps: Evidence[]; asked: string[] }> {

@@ -3,7 +3,7 @@ import { AppError, type ErrorCode } from '../../../src/domain/errors.ts';
 import type { Evidence } from '../../../src/domain/evidence.ts';
 import type { Contract, ContractPage, Link, Participant, SourceReader } from '../../../src/marketplace/source.ts';
 import type { KnownInstall, StoredContract } from '../../../src/reconcile/read/read-install.ts';
-import { evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
+import { byContract, evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -83,7 +83,7 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     },
     listParticipants: (id) => answer(`on ${id}`, participants[id]),
   };
-  const knownInstall = { links: knownLinks('l1'), contracts: [known('c1')], ...remembered };
+  const knownInstall = { links: knownLinks('l1'), contracts: byContract([known('c1')]), ...remembered };
   const read = (source = api) => readInstall(source, 'acme', knownInstall, beganAt, signal);
   return { api, asked, read, learn: async () => learn(await read(), knownInstall) };
 }
@@ -133,7 +133,7 @@ describe('reading an install', () => {
     ['of one that was never read', { participantsReadAt: null }, true],
     ['of one on which no trainer is known', { trainerIds: [] }, true],
   ])('asks who is on an active contract: %s', async (_, changes, isAsked) => {
-    const { asked, read } = open({}, { contracts: [known('c1', changes)] });
+    const { asked, read } = open({}, { contracts: byContract([known('c1', changes)]) });
     const { participants } = await read();
     expect(asked.includes('on c1')).toBe(isAsked);
     expect([...participants.keys()]).toEqual(isAsked ? ['c1'] : []);
@@ -151,7 +151,7 @@ describe('reading an install', () => {
     ['not within six hours, where the customer shares none', recently, false, false],
     ['six hours after, where the customer shares none', longAgo, false, true],
   ])('asks again who is on a contract with an unknown work address: %s', async (_, readAt, piiConsent, isAsked) => {
-    const contracts = [known('c1', { participantsReadAt: readAt, lacksAddress: true })];
+    const contracts = byContract([known('c1', { participantsReadAt: readAt, lacksAddress: true })]);
     const { asked, read } = open({ piiConsent }, { contracts });
     await read();
     expect(asked.includes('on c1')).toBe(isAsked);
@@ -175,7 +175,7 @@ describe('reading an install', () => {
   });
 
   it('asks who is on a contract that it did not know', async () => {
-    const { asked, read } = open({}, { contracts: [] });
+    const { asked, read } = open({}, { contracts: new Map() });
     expect((await read()).participants).toEqual(new Map([['c1', [person('u1')]]]));
     expect(asked).toContain('on c1');
   });
@@ -200,13 +200,13 @@ describe('reading an install', () => {
     const participants = { c2: [person('u2')] };
     const pages = { active: others, ended: { isComplete: false } };
     const links = [link('l1'), link('l2')];
-    const two = { links: knownLinks('l1', 'l2'), contracts: [known('c2', { trainerIds: ['u2'] })] };
+    const two = { links: knownLinks('l1', 'l2'), contracts: byContract([known('c2', { trainerIds: ['u2'] })]) };
     const all = open({ links, pages, participants }, two);
     await all.read();
     expect(all.asked.slice(2)).toEqual(['active', 'ended']);
 
     const found = { ...pages, 'ended l1': { contracts: [contract('c1', 'ended')] } };
-    const contracts = [known('c1'), ...two.contracts];
+    const contracts = byContract([known('c1'), ...two.contracts.values()]);
     const one = open({ links, pages: found, participants }, { ...two, contracts });
     const { contracts: listed } = await one.read();
     expect(one.asked.slice(2)).toEqual(['active', 'ended', 'ended l1']);
@@ -229,7 +229,7 @@ describe('reading an install', () => {
     ['where it was read longer ago', { participantsReadAt: longAgo }, true],
   ])('asks who is on a contract that no list has: %s', async (_, changes, isAsked) => {
     const others = { contracts: [contract('c2')] };
-    const contracts = [known('c1', changes), known('c2', { trainerIds: ['u2'] })];
+    const contracts = byContract([known('c1', changes), known('c2', { trainerIds: ['u2'] })]);
     const { asked, read } = open({ pages: { active: others } }, { contracts });
     expect([...(await read()).participants.keys()]).toEqual(isAsked ? ['c1'] : []);
     expect(asked.includes('on c1')).toBe(isAsked);
@@ -249,7 +249,7 @@ describe('a read that fails', () => {
   it.each(operations)('in %s fails as a whole, so that nothing follows from it', async (operation) => {
     for (const code of failures) {
       // Everything is missing, so that everything is asked for.
-      const { api, read } = open({ links: [] }, { contracts: [] });
+      const { api, read } = open({ links: [] }, { contracts: new Map() });
       const failing = { ...api, [operation]: () => Promise.reject(new AppError(code, 'no')) };
       await expect(read(failing)).rejects.toMatchObject({ code });
     }
@@ -272,7 +272,7 @@ describe('a read that fails', () => {
 });
 
 describe('nothing that leads to a removal follows', () => {
-  const two = [known('c1'), known('c2', { trainerIds: ['u2'] })];
+  const two = byContract([known('c1'), known('c2', { trainerIds: ['u2'] })]);
   const others = { contracts: [contract('c2')] };
 
   it.each<[string, Partial<Marketplace>, Partial<KnownInstall>]>([
@@ -304,12 +304,12 @@ describe('nothing that leads to a removal follows', () => {
     [
       'from a contract in no list, with its people still on it',
       { pages: { active: others }, participants: { c1: [person('u1')], c2: [person('u2')] } },
-      { contracts: [known('c1', { participantsReadAt: longAgo })] },
+      { contracts: byContract([known('c1', { participantsReadAt: longAgo })]) },
     ],
     [
       'from a contract in no list, whose links are all gone',
       { pages: { active: others } },
-      { contracts: [known('c1', { linkIds: ['l0'] }), known('c2', { trainerIds: ['u2'] })] },
+      { contracts: byContract([known('c1', { linkIds: ['l0'] }), known('c2', { trainerIds: ['u2'] })]) },
     ],
     ['from an unknown status', { pages: { active: { contracts: [contract('c1', 'paused')] } } }, {}],
     [
@@ -320,12 +320,12 @@ describe('nothing that leads to a removal follows', () => {
     [
       'from a contract without trainers',
       { participants: { c1: [] } },
-      { contracts: [known('c1', { participantsReadAt: null })] },
+      { contracts: byContract([known('c1', { participantsReadAt: null })]) },
     ],
     [
       'from participants that are unknown',
       { participants: {} },
-      { contracts: [known('c1', { participantsReadAt: null })] },
+      { contracts: byContract([known('c1', { participantsReadAt: null })]) },
     ],
     ['from a link that is not listed, and there', { links: [], hiddenLinks: [link('l1')] }, {}],
     ['from a link that is gone, where the grant is not active', { status: 'REVOKED', links: [link('l2')] }, {}],
@@ -338,7 +338,7 @@ describe('nothing that leads to a removal follows', () => {
     const participants = { c1: [person('u9')], c2: [person('u2')] };
     const missing = open(
       { links: [link('l1'), link('l2')], pages: { active: others }, participants },
-      { links: knownLinks('l1', 'l3'), contracts: [known('c1', { participantsReadAt: longAgo })] },
+      { links: knownLinks('l1', 'l3'), contracts: byContract([known('c1', { participantsReadAt: longAgo })]) },
     );
     expect(await findEnds(missing)).toMatchObject([
       { linkId: 'l3', absences: beganAt },
