@@ -1,6 +1,7 @@
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createServices } from '../app/services.ts';
 import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
+import { limitCache } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { createInstallRegistry } from '../installs/install-registry.ts';
 import { checkKey } from '../keys/secret-key.ts';
@@ -36,6 +37,7 @@ export async function withServices(
   const storage = await openConfigured(loaded);
   let alive: AliveLock | undefined;
   try {
+    await limitCache(storage.database);
     const level = quieterThanWarn.has(config.log.level) ? config.log.level : 'warn';
     const logger = createLogger({ level, destination: toLogDestination(config.log.format, session.terminal.stderr) });
     const clock = createDatabaseClock(storage.database, systemClock);

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { retry } from '../lib/retry.ts';
 import type { Tables } from './schema.ts';
@@ -72,6 +72,14 @@ export async function inTransaction<T>(
       isWorthRetrying: (error) => isCollision(error.cause) && performance.now() < deadline,
     },
   );
+}
+
+/**
+ * Makes SQLite's cache small, for a command, which goes through a large part of the file once: reading 100,000 contracts took
+ * 15 MiB less and as long.
+ */
+export async function limitCache({ dialect, kysely }: Database): Promise<void> {
+  if (dialect === 'sqlite') await sql`pragma cache_size = -4096`.execute(kysely);
 }
 
 /** `SQLITE_BUSY_RECOVERY`: another process is repairing SQLite's log. */

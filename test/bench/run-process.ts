@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createServices } from '../../src/app/services.ts';
 import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
+import { limitCache } from '../../src/db/database.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { createInstallRegistry } from '../../src/installs/install-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -55,6 +56,7 @@ const [{ command, databaseUrl, secretKey, baseUrl, token }] = (await once(proces
 // As the command does.
 keepMemorySmall();
 const storage = await openStorage(databaseUrl, Buffer.from(secretKey, 'hex'));
+await limitCache(storage.database);
 const clock = createDatabaseClock(storage.database, systemClock);
 await clock.correct();
 const tool = createBenchTool();
