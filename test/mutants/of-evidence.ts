@@ -119,8 +119,8 @@ export const mutantsOfEvidence: readonly Mutant[] = [
     [
       [
         'An empty answer about participants is no evidence',
-        'there.size === 0 ? [] : (known.get(id) ?? [])',
-        '(known.get(id) ?? [])',
+        'there.size === 0 ? [] : (known.contracts.get(id)?.trainerIds ?? [])',
+        '(known.contracts.get(id)?.trainerIds ?? [])',
       ],
       [
         'An empty answer about participants is asked for again',
