@@ -56,7 +56,9 @@ async function boot(): Promise<(command: string) => Promise<string>> {
   const container = spawn('systemd-nspawn', [...flags, `--directory=${root}`, '--boot'], { stdio: 'ignore' });
   const leader = await until(
     'it has booted',
-    async () => (await run('pgrep', ['-P', String(container.pid)]).catch(() => ({ stdout: '' }))).stdout.trim(),
+    // Before it, another child is there for a moment.
+    async () =>
+      (await run('pgrep', ['-x', '-P', `${container.pid}`, 'systemd']).catch(() => ({ stdout: '' }))).stdout.trim(),
     (pid) => pid !== '',
   );
   // The end of `systemd-nspawn` alone would leave what runs inside.

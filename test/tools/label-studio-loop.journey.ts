@@ -147,9 +147,11 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
     // Gangway does not know yet that she came.
     expect(await ada.membership()).toMatchObject({ state: 'invited' });
     await end(ada);
+    // The list of the last look may be from before she came, or from after that.
+    const unseen = 'The account was first seen after the last reading of work. Its work may not be reported';
     expect(await ada.receipts()).toEqual([
       ['add invited', null],
-      ['remove removed', null],
+      ['remove removed', expect.toBeOneOf([null, unseen])],
     ]);
     expect((await adas.call('GET', '/api/projects/')).status).toBe(401);
     expect(await site.signIn(ada.email, ownPassword)).toBeNull();
