@@ -56,7 +56,7 @@ async function boot(): Promise<(command: string) => Promise<string>> {
   const container = spawn('systemd-nspawn', [...flags, `--directory=${root}`, '--boot'], { stdio: 'ignore' });
   const leader = await until(
     'it has booted',
-    // Before it, another child is there for a moment.
+    // Before systemd, another child is there for a moment.
     async () =>
       (await run('pgrep', ['-x', '-P', `${container.pid}`, 'systemd']).catch(() => ({ stdout: '' }))).stdout.trim(),
     (pid) => pid !== '',

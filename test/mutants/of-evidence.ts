@@ -129,8 +129,8 @@ export const mutantsOfEvidence: readonly Mutant[] = [
       ],
       [
         'A list without links says nothing of a move',
-        "status !== 'active' || projectLinkIds.length === 0",
-        "status !== 'active'",
+        'endedIds.has(id) || projectLinkIds.length === 0',
+        'endedIds.has(id)',
       ],
       [
         'A contract is not gone from a link of the same job',

@@ -220,8 +220,10 @@ export function evidenceOfGone(read: ReadLists, known: KnownInstall, absent: Abs
  */
 function findMoved({ install, beganAt, links, contracts }: ReadLists, known: KnownInstall) {
   const linkBy = new Map(links.map((link) => [link.id, link]));
+  // A contract in both lists has ended.
+  const endedIds = new Set(contracts.filter(hasEnded).map(({ id }) => id));
   return contracts.flatMap(({ id, status, projectLinkIds, jobId = null }) => {
-    if (status !== 'active' || projectLinkIds.length === 0) return [];
+    if (status !== 'active' || endedIds.has(id) || projectLinkIds.length === 0) return [];
     const left = (known.contracts.get(id)?.linkIds ?? []).filter((linkId) => {
       const link = linkBy.get(linkId);
       if (link === undefined || projectLinkIds.includes(linkId)) return false;

@@ -120,6 +120,13 @@ describe('of contracts', () => {
     const row = { ...toPair(install, 'c1', 'l1', null), omissions: beganAt };
     expect(omitted).toEqual(isMoved ? [row] : []);
   });
+
+  it('says nothing of links that a contract has left where it is listed as ended too', () => {
+    const links = [link('l1'), link('l2')];
+    const contracts = [{ ...contract('c1'), projectLinkIds: ['l2'] }, contract('c1', 'ended')];
+    const pairs = take({ contracts, links }, { c1: ['u1'] }).flatMap((one) => one.pairs);
+    expect(pairs.filter(({ omissions }) => omissions !== null)).toEqual([]);
+  });
 });
 
 describe('of people', () => {
