@@ -9,6 +9,7 @@ import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { keepMemorySmall } from '../../src/lib/small-heap.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
 import { ask, databaseOptions, forkScript, say, startTable, toSeconds } from './bench.ts';
@@ -60,6 +61,8 @@ const titles = [
 const print = startTable(8, titles);
 const readWork = countWork();
 
+// As the bridge does.
+keepMemorySmall();
 await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase, folder: string): Promise<void> {

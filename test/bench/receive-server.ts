@@ -4,6 +4,7 @@ import { createApp } from '../../src/app/app.ts';
 import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { keepMemorySmall } from '../../src/lib/small-heap.ts';
 import { createBenchTool } from './bench-tool.ts';
 import { startProfile } from './profile.ts';
 
@@ -18,6 +19,7 @@ const [kind = '', secret = '', databaseUrl = '', retention = '30d'] = process.ar
 const unlimited = { deliveriesPerMinute: 1e9, bytesPerMinute: '999TiB', storedBytes: '999TiB' };
 
 async function startGangway(): Promise<Listening> {
+  keepMemorySmall();
   const calls = new Map<string, number>();
   const config = Config.parse({
     // What the machine can do is measured, and not what one install may have of it.

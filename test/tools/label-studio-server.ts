@@ -16,8 +16,6 @@ export interface LabelStudioServer extends LabelStudioSite {
   restore(): Promise<LabelStudioServer>;
   /** Ends it as a power cut would: it can be started again. */
   kill(): Promise<void>;
-  /** From now on it runs for this part of the time only. */
-  slowDown(share: number): void;
   stop(): Promise<void>;
 }
 
@@ -108,7 +106,6 @@ async function start(bin: string, folder: string, options: LabelStudioOptions): 
       return await start(bin, folder, options);
     },
     kill: () => server.kill(),
-    slowDown: (share) => server.slowDown(share),
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

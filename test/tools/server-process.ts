@@ -9,8 +9,6 @@ export interface ServerProcess {
   stop(): Promise<void>;
   /** Kills it like a power cut, and resolves when it is gone. */
   kill(): Promise<void>;
-  /** From now on, it runs only for this share of the time, like a server that is too small. */
-  slowDown(share: number): void;
 }
 
 export interface ServerOptions {
@@ -26,8 +24,6 @@ export interface ServerOptions {
 const lookEveryMs = 250;
 const longestStopMs = 10_000;
 const keptChars = 100_000;
-/** It runs for a part of each of these. Milliseconds. */
-const beatMs = 100;
 
 /** Starts a server in its own process group, and waits until it answers. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
@@ -47,25 +43,8 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
 
   const isGone = () => child.exitCode !== null || child.signalCode !== null;
 
-  let beat: NodeJS.Timeout | undefined;
-
-  function signal(name: 'SIGSTOP' | 'SIGCONT'): void {
-    if (!isGone() && child.pid !== undefined) process.kill(-child.pid, name);
-  }
-
-  function slowDown(share: number): void {
-    clearInterval(beat);
-    beat = setInterval(() => {
-      signal('SIGCONT');
-      setTimeout(() => beat !== undefined && signal('SIGSTOP'), beatMs * share);
-    }, beatMs);
-  }
-
   async function stop(): Promise<void> {
-    clearInterval(beat);
-    beat = undefined;
     if (isGone() || child.pid === undefined) return;
-    signal('SIGCONT');
     // The process group, because such servers start workers.
     process.kill(-child.pid, 'SIGTERM');
     const isLate = await Promise.race([exited.then(() => false), wait(longestStopMs, true)]);
@@ -73,8 +52,6 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   }
 
   async function kill(): Promise<void> {
-    clearInterval(beat);
-    beat = undefined;
     if (isGone() || child.pid === undefined) return;
     process.kill(-child.pid, 'SIGKILL');
     await exited;
@@ -89,7 +66,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     await stop();
     throw new Error(`${command} did not start:\n${output.slice(-4000)}`);
   }
-  return { output: () => output, stop, kill, slowDown };
+  return { output: () => output, stop, kill };
 }
 
 async function answers(url: string): Promise<boolean> {

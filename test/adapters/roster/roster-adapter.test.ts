@@ -10,18 +10,21 @@ import {
   renameSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
 import { createRosterAdapter, listMountPoints } from '../../../src/adapters/roster/roster-adapter.ts';
 import { createFolder } from '../../support/folder.ts';
 import { listAll } from '../../support/list-all.ts';
 
 const { signal } = new AbortController();
+
+afterEach(() => void vi.useRealTimers());
 
 function person(id: string, displayName: string | null = 'Amara O.'): Person {
   return { trainerId: id, email: `${id}@opentrain.work`, displayName, memberId: null };
@@ -119,6 +122,18 @@ describe('the roster', () => {
     const roster = openRoster('\ufeff{"groups": {"signs": []}, "note": "ours"}');
     await roster.add('signs', 'cmu1');
     expect(roster.read()).toMatchObject({ groups: { signs: [{ id: 'cmu1' }] }, note: 'ours' });
+  });
+
+  it('is read again while another program may still be writing it within the same tick of a coarse clock', async () => {
+    const writtenAt = new Date('2026-01-01T00:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: writtenAt.getTime() + 2000 });
+    const roster = openRoster();
+    for (const id of ['cmu1', 'cmu2']) {
+      const member = { id, email: 'a@opentrain.work', displayName: '', status: 'active' };
+      writeFileSync(roster.file, JSON.stringify({ groups: { signs: [member] } }));
+      utimesSync(roster.file, writtenAt, writtenAt);
+      expect(await listAll(roster.adapter, 'signs', signal)).toMatchObject([{ id }]);
+    }
   });
 
   it('is written through its symbolic link, which an older version replaced by a file', async () => {
