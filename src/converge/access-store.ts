@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { prepared } from '../db/prepared.ts';
 import { hasChanged, hasRows } from '../db/query.ts';
@@ -34,7 +35,10 @@ export async function recordAccessGiven(
 
 const mostOthers = 50;
 
-/** The ids of other members that we added to the group. Undefined if no look has ever found one there. */
+/**
+ * The ids of the members that we added to the group last: a list that is cut off does not show them. Undefined if no look has
+ * ever found one there.
+ */
 export async function findOthersAdded(
   db: Transaction,
   { id, tool, groupId }: Claim,
@@ -42,11 +46,11 @@ export async function findOthersAdded(
   const inGroup = db.selectFrom('membership').where('tool', '=', tool).where('groupId', '=', groupId);
   const others = await inGroup
     .select('memberId')
-    .where('state', '=', 'active')
+    // Not by the index of states, whose order is another: all of a large group would be read.
+    .where(sql<string>`state || ''`, '=', 'active')
     .where('isOurs', '=', true)
     .where('id', '!=', id)
-    // In the order of the index, so that it does not read a whole large group.
-    .orderBy('trainerId', 'desc')
+    .orderBy('id', 'desc')
     .limit(mostOthers)
     .execute();
   if (others.length > 0) return others.flatMap(({ memberId }) => memberId ?? []);

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
-import { claimOne, converge, convergeDue, crashingAtReceipt } from '../support/converging.ts';
+import { claimOne, converge, convergeDue, crashingAtReceipt, hire } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -66,6 +66,22 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
     expect(await act()).toEqual(['add failed']);
     expect(newcomers()).toHaveLength(1);
     await expectStrangersIn();
+  });
+
+  it('that shows only the first of a group and accepts no PATCH any more: a later addition leaves the others in', async () => {
+    const patch = ['rfc' as const];
+    const dialect: ScimDialect = { patch };
+    await open(dialect);
+    await hire(engine, 60);
+    await act();
+    const before = tool.members(group);
+    expect(before).toHaveLength(strangers.length + 60);
+    patch.pop();
+    dialect.showsFirst = strangers.length + 10;
+    await hire(engine, 1, 61);
+    await act();
+    expect((await messages()).at(-1)).toMatch(/Gangway does not write the whole group/);
+    expect(tool.members(group)).toEqual(before);
   });
 
   it('that shows nobody and takes no PUT: the removal is sent, and is unproven until the account shows it', async () => {
@@ -170,7 +186,8 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
   });
 
   it('that stops showing who is in a group: the removal is sent, and is unproven', async () => {
-    const dialect: ScimDialect = {};
+    const patch = ['rfc' as const];
+    const dialect: ScimDialect = { patch };
     await open(dialect);
     await engine.apply([started]);
     expect(await act()).toEqual(['add added']);

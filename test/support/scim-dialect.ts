@@ -35,6 +35,8 @@ export interface ScimDialect {
    * attribute, by an empty one and the groups of each account, or some reads late.
    */
   showsMembers?: 'never' | 'as_empty' | 'on_request' | 'in_accounts' | 'late';
+  /** How many members of a group it shows, where not all. */
+  showsFirst?: number;
   takesOnly?: 'application/json' | 'application/scim+json';
   /** Whether a change must name the version. */
   hasVersions?: boolean;
@@ -104,7 +106,7 @@ export function createScimState(dialect: ScimDialect) {
       return { members: old.members ?? [] };
     }
     const isHidden = dialect.showsMembers === 'as_empty' || dialect.showsMembers === 'in_accounts';
-    return { members: isHidden ? [] : members };
+    return { members: isHidden ? [] : members.slice(0, dialect.showsFirst) };
   }
 
   function groupsOf(userId: string): { value: string }[] {
