@@ -13,6 +13,7 @@ import {
   convergeLeaseMs,
   installsWithMembershipsDue,
   type MembershipClaimOrder,
+  putBackClaim,
 } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
@@ -86,8 +87,9 @@ export function createConvergeWorker(ctx: Context, tool: string, ports: Converge
     turns.served(claim.install);
     const begunAtMs = clock.now().getTime();
     const before = isToolExclusive ? [...underway.keys()] : [];
+    const isLate = () => breaker.isOpen() || clock.now().getTime() - begunAtMs > convergeLeaseMs / 2;
     const work = Promise.all(before)
-      .then(() => converge(ctx, claim, signal, ports.secondLookMs))
+      .then(() => (before.length > 0 && isLate() ? putBack(ctx, claim) : converge(ctx, claim, signal, ports)))
       .then((result) => {
         if (result === null) return;
         if (result.isOfToolItself !== false) breaker.report(result);
@@ -279,11 +281,17 @@ async function holdTool({ database, clock }: Context, tool: string, token: strin
   return await holdLock(database, lockName(tool), token, now, instantIn(clock, convergeLeaseMs));
 }
 
+/** Others may be more urgent than a claim that waited behind slow or refused calls. If this fails, its lease expires. */
+async function putBack(ctx: Context, claim: Claim): Promise<null> {
+  await putBackClaim(ctx, claim, toInstant(ctx.clock.now())).catch(() => undefined);
+  return null;
+}
+
 async function converge(
   ctx: Context,
   claim: Claim,
   signal: AbortSignal,
-  secondLookMs: number | undefined,
+  { secondLookMs }: ConvergePorts,
 ): Promise<ConvergeResult | null> {
   const { metrics, alerts, logger } = ctx;
   const { tool } = claim;
@@ -299,15 +307,10 @@ async function converge(
       seconds.observe({ install: claim.install }, metAfterMs / 1000);
     }
     const hasFailed = outcome === 'failed' || outcome === 'refused' || outcome === 'unproven';
-    if (hasFailed)
-      logger.warn(
-        { ...subject, operation, outcome, message, nextAttemptAt },
-        'A membership could not be brought in line',
-      );
-    else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
-    if (mayBeIn !== undefined) {
-      alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn });
-    }
+    const says = { ...subject, operation, outcome };
+    if (hasFailed) logger.warn({ ...says, message, nextAttemptAt }, 'A membership could not be brought in line');
+    else logger.info(says, 'A membership is in line');
+    if (mayBeIn !== undefined) alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn });
     return result;
   } catch (error) {
     // The lease expires, and the membership is claimed again.

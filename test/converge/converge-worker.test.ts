@@ -170,6 +170,56 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(await receiptsOf(engine)).toEqual(Array(12).fill('add added'));
   });
 
+  it('works on in an exclusive tool that becomes slow: leases once expired in its queue, for ever', async () => {
+    const tool = createMemoryTool('tool');
+    const worker = createStudioWorker(engine, tool, { timeoutMs: 15_000 });
+    startLoops(worker);
+    // While the tool is quick, the worker claims more and more at once.
+    await hire(engine, 60);
+    worker.wake();
+    await untilActive(engine, 60);
+    const quickCalls = tool.calls.length;
+    tool.before = async () => engine.clock.advance(6000);
+    await hire(engine, 20, 61);
+    const active = async () => {
+      worker.wake();
+      return await countActive(engine);
+    };
+    await until('all are members', active, (count) => count === 80 || tool.calls.length > 500);
+    expect(tool.calls.length - quickCalls).toBe(20 * 3);
+  });
+
+  it('makes no more calls from the queue of an exclusive tool once the tool has refused its check', async () => {
+    const tool = createMemoryTool('tool');
+    const worker = createStudioWorker(engine, tool);
+    startLoops(worker);
+    await hire(engine, 60);
+    worker.wake();
+    await untilActive(engine, 60);
+    const refusal = new AppError('forbidden', 'The token is not valid');
+    const checked = Promise.withResolvers<void>();
+    tool.adapter.check = async () => {
+      checked.resolve();
+      throw refusal;
+    };
+    const asked = new Set<string>();
+    tool.before = async (_call, subject) => {
+      asked.add(subject);
+      if (asked.size === 1) throw refusal;
+      await checked.promise;
+    };
+    await hire(engine, 20, 61);
+    const isTroubled = async () => {
+      worker.wake();
+      return (await engine.rows('toolTrouble')).length > 0;
+    };
+    await until('the trouble is recorded', isTroubled, Boolean);
+    const leased = async () => (await engine.membershipRows()).filter(({ leaseToken }) => leaseToken !== null);
+    await until('nobody is claimed', leased, (rows) => rows.length === 0);
+    // The refused one, and the one that was under way when the tool was checked.
+    expect(asked.size).toBe(2);
+  });
+
   it('releases an exclusive tool when it stops', async () => {
     await hire(engine, 1);
     const tool = createMemoryTool('tool');
