@@ -3,7 +3,7 @@ import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
 import { prepared } from '../db/prepared.ts';
-import { keyIn, onSame, toExcluded } from '../db/query.ts';
+import { inParts, keyIn, onSame, toExcluded } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
@@ -93,14 +93,15 @@ const insertOne = prepared((db, row: Insertable<Tables['membership']>) =>
 );
 
 export async function recordReasons(tx: Transaction, rows: Row<'reason'>[]): Promise<void> {
-  if (rows.length === 0) return;
-  await tx
-    .insertInto('reason')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['membershipId', 'install', 'contractId', 'linkId']).doUpdateSet(toExcluded(['isNamed'])),
-    )
-    .execute();
+  for (const part of inParts(rows)) {
+    await tx
+      .insertInto('reason')
+      .values(part)
+      .onConflict((conflict) =>
+        conflict.columns(['membershipId', 'install', 'contractId', 'linkId']).doUpdateSet(toExcluded(['isNamed'])),
+      )
+      .execute();
+  }
 }
 
 export async function updateMembership(tx: Transaction, id: number, values: Partial<Row<'membership'>>): Promise<void> {
