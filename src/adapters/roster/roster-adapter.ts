@@ -85,6 +85,7 @@ function toMember({ id, email }: RosterMember): Member {
 const known = new Map<string, { stamp: string; roster: Roster }>();
 /** Longer than the clock of any file system takes to go on. */
 const settledAfterMs = 3000;
+const secondNs = 1_000_000_000n;
 
 /** A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
@@ -138,14 +139,17 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
     const groups = Object.fromEntries(roster.groups);
     await handle.writeFile(`${JSON.stringify({ ...roster, groups }, null, 2)}\n`);
     await handle.sync();
-    const stamp = toStamp(await handle.stat({ bigint: true }));
+    const written = await handle.stat({ bigint: true });
+    const stamp = toStamp(written);
     signal.throwIfAborted();
     const isSame = (await stampOf(file)) === before;
     // Another process may have deleted the draft.
     if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
       throw new AppError('unavailable', `The roster ${file} was changed by another process`);
     }
-    for (const name of [named, file]) known.set(name, { stamp, roster });
+    // Some file systems have whole seconds only, in which another program can change the file without another time.
+    const hasOnlySeconds = written.mtimeNs % secondNs === 0n;
+    for (const name of hasOnlySeconds ? [] : [named, file]) known.set(name, { stamp, roster });
     await syncFolder(path.dirname(file));
   });
 }
