@@ -68,9 +68,9 @@ export function settleMembership(
     const metAfterMs = isHeld ? metAfterOf(claim, known, now) : null;
     await settleReceipt(tx, claim, known, metAfterMs, now);
     if (!isHeld) await settleLost(tx, claim, known, now);
+    await recordAccount(tx, claim, known, now);
     const isShared = await isAccountShared(tx, claim, known);
     if (isShared) await unbindFromOthers(tx, ctx.box, claim, known, now);
-    await recordAccount(tx, claim, known, now);
     await updateAccountSharers(tx, ctx.box, claim, { ...known, isShared }, now);
     if (isHeld) {
       await recordAccessSettled(tx, claim, known, now);

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccountUse } from '../../src/converge/account-store.ts';
 import { type Claim, convergeLeaseMs, installsWithMembershipsDue } from '../../src/converge/claim-store.ts';
 import type { ConvergeResult } from '../../src/converge/converge-result.ts';
@@ -7,11 +7,12 @@ import { commitIntent, settleMembership } from '../../src/converge/settle-store.
 import type { Row } from '../../src/db/schema.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { findKnownMembers } from '../../src/memberships/identity-store.ts';
-import { claimDue, claimOne, hire, numberedEvent, receiptsOf } from '../support/converging.ts';
-import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { claimDue, claimOne, converge, hire, numberedEvent, receiptsOf } from '../support/converging.ts';
+import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { untilWaitForLocks } from '../support/lock-waiters.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
 import { watchQueries } from '../support/watch-queries.ts';
 
 const added: ConvergeResult = {
@@ -264,5 +265,29 @@ describeEachDialect('the settle store', (dialect) => {
       { trainerId: 't1', state: 'removed', isOurs: false },
       { trainerId: 't2', state: 'active', isOurs: true },
     ]);
+  });
+});
+
+describe('the settle store (postgres), where several transactions write at once', () => {
+  it('makes those ours who found the member just before the addition was recorded', async () => {
+    const url = await postgres.createMigrated();
+    const engine = createEngine(openForTest(url));
+    const workEmail = 'same@opentrain.work';
+    for (const install of ['acme', 'globex']) {
+      await engine.apply([fullEvent({ type: 'contract.started', workEmail, trainer: install })], install);
+    }
+    const [adding, finding] = await claimDue(engine);
+    if (adding === undefined || finding === undefined) throw new Error('not both were due');
+    const tool = createMemoryTool('membership', { keyedBy: 'address', hasAccounts: true });
+    let found: Promise<unknown> | undefined;
+    const database = watchQueries(engine.database, {
+      'insert account': async () => {
+        found ??= converge(engine, tool, finding, { database: openForTest(url) });
+        await found;
+      },
+    });
+    expect(await converge(engine, tool, adding, { database })).toMatchObject({ outcome: 'added' });
+    expect(await found).toMatchObject({ outcome: 'already_member' });
+    expect(await engine.membershipRows()).toMatchObject([{ isOurs: true }, { isOurs: true }]);
   });
 });
