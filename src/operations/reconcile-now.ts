@@ -213,6 +213,11 @@ const lookingPart = 0.02;
 /** How long a command may wait for what is done already. */
 const longestRestMs = 10_000;
 
+/** For how many milliseconds to rest after a count that took so long, if so much is left of the wait. Pure. */
+export function decideLookRest(tookMs: number, leftMs: number): number {
+  return Math.min(Math.max(lookEveryMs, tookMs / lookingPart), longestRestMs, leftMs);
+}
+
 /**
  * Runs the brake and the converge workers, as an instance does, until nothing is due for these installs or the patience
  * is over.
@@ -245,7 +250,7 @@ export async function doWork(
  * @param count gets the deadline. Work that is retried before it is left; later work is not
  */
 export async function workUntil<T>(
-  { clock }: Pick<Context, 'clock'>,
+  { clock }: Context,
   { loops, waitMs, signal, onProgress }: Patience,
   leftOf: (counted: T) => number,
   count: (until: string) => Promise<T>,
@@ -257,13 +262,13 @@ export async function workUntil<T>(
   if (leftOf(work) === 0 || isOver()) return work;
   for (const loop of loops) loop.start();
   try {
-    let restMs = lookEveryMs;
+    let tookMs = 0;
     while (leftOf(work) > 0 && !isOver()) {
-      const leftMs = deadline - clock.now().getTime();
-      await wait(Math.min(restMs, longestRestMs, leftMs), undefined, { signal }).catch(() => undefined);
+      const restMs = decideLookRest(tookMs, deadline - clock.now().getTime());
+      await wait(restMs, undefined, { signal }).catch(() => undefined);
       const begunAt = performance.now();
       work = await count(until);
-      restMs = Math.max(lookEveryMs, (performance.now() - begunAt) / lookingPart);
+      tookMs = performance.now() - begunAt;
       onProgress(`${sayCount(leftOf(work), 'membership')} left to sync`);
     }
   } finally {
