@@ -46,7 +46,7 @@ export async function findOthersAdded(
   const inGroup = db.selectFrom('membership').where('tool', '=', tool).where('groupId', '=', groupId);
   const others = await inGroup
     .select('memberId')
-    // Not by the index of states, whose order is another: all of a large group would be read.
+    // Keeps SQLite off the index by state, with which it would read and sort all of a large group.
     .where(sql<string>`state || ''`, '=', 'active')
     .where('isOurs', '=', true)
     .where('id', '!=', id)

@@ -87,9 +87,9 @@ export function createConvergeWorker(ctx: Context, tool: string, ports: Converge
     turns.served(claim.install);
     const begunAtMs = clock.now().getTime();
     const before = isToolExclusive ? [...underway.keys()] : [];
-    const isLate = () => breaker.isOpen() || clock.now().getTime() - begunAtMs > convergeLeaseMs / 2;
+    const isStale = () => breaker.isOpen() || clock.now().getTime() - begunAtMs > convergeLeaseMs / 2;
     const work = Promise.all(before)
-      .then(() => (before.length > 0 && isLate() ? putBack(ctx, claim) : converge(ctx, claim, signal, ports)))
+      .then(() => (before.length > 0 && isStale() ? putBack(ctx, claim) : converge(ctx, claim, signal, ports)))
       .then((result) => {
         if (result === null) return;
         if (result.isOfToolItself !== false) breaker.report(result);

@@ -186,8 +186,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
   });
 
   it('that stops showing who is in a group: the removal is sent, and is unproven', async () => {
-    const patch = ['rfc' as const];
-    const dialect: ScimDialect = { patch };
+    const dialect: ScimDialect = {};
     await open(dialect);
     await engine.apply([started]);
     expect(await act()).toEqual(['add added']);

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createResetWorker } from '../../src/converge/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { doWork } from '../../src/operations/reconcile-now.ts';
+import { decideLookRest, doWork } from '../../src/operations/reconcile-now.ts';
 import { convergeDue, createStudioWorker, withStudio } from '../support/converging.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -28,5 +28,19 @@ describeAnyDatabase('a command that syncs the tools', (openFresh) => {
     const work = await doWork(ctx, ['acme'], since, patience);
     expect(work.get('acme')).toMatchObject({ left: 0 });
     expect(tool.resets()).toBe(1);
+  });
+});
+
+describe('a command that syncs the tools rests after it has counted what is left', () => {
+  it.each([
+    [0, 100],
+    [20, 1000],
+    [400, 10_000],
+  ])('fifty times as long as the count of %i ms, but for 0.1 s at least and 10 s at most', (tookMs, restMs) => {
+    expect(decideLookRest(tookMs, 60_000)).toBe(restMs);
+  });
+
+  it('no longer than it is to wait', () => {
+    expect(decideLookRest(400, 2100)).toBe(2100);
   });
 });

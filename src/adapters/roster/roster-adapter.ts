@@ -147,9 +147,8 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
     if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
       throw new AppError('unavailable', `The roster ${file} was changed by another process`);
     }
-    // Some file systems have whole seconds only, in which another program can change the file without another time.
-    const hasOnlySeconds = written.mtimeNs % secondNs === 0n;
-    for (const name of hasOnlySeconds ? [] : [named, file]) known.set(name, { stamp, roster });
+    // Some file systems keep whole seconds only, so a change by another program within the second would go unnoticed.
+    if (written.mtimeNs % secondNs !== 0n) for (const name of [named, file]) known.set(name, { stamp, roster });
     await syncFolder(path.dirname(file));
   });
 }
